@@ -1,0 +1,123 @@
+package signals
+
+import "strings"
+
+// Kind says what sort of thing an entity is.
+type Kind uint8
+
+// The kinds of entities.
+const (
+	KindNone Kind = iota
+	KindHost
+	KindGPU
+	KindNIC
+	KindSwitchPort
+	KindComm // a member of a communicator doing one kind of operation
+	KindRank
+	KindJob
+)
+
+// Entity is what a sample is about. It is comparable: equal entities are the
+// same thing, whatever exporter named them. Fields that do not apply are zero.
+type Entity struct {
+	Kind Kind
+
+	Host   string // lower case, without domain and port
+	Device string // "GPU3" for a GPU, "mlx5_3" for a NIC, netdev, or the switch's name
+	Port   string // port of a NIC or switch, NVLink number
+
+	Job  string // job id; "" where no job is known
+	Comm string // communicator id or name, for KindComm
+	Op   string // canonical operation: AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Send, Recv, …
+	Size string // coarse size class, such as "64M-128M"
+	Algo string // lower case, such as "ring_simple"
+
+	Version string // version of the plugin that measured
+	NRanks  int32  // size of the communicator, 0 unknown
+	NNodes  int32  // its NVLink domains, 0 unknown
+	Rank    int32  // rank in the job or communicator plus one, 0 unknown
+
+	Peer   string // the other end: peer rank, host or switch
+	Detail string // sub-dimension: cause, state, kind of error, Xid code
+}
+
+// Thing is the entity without what varies inside it: the host, GPU, NIC or
+// switch port a sample belongs to.
+func (e Entity) Thing() Entity {
+	switch e.Kind {
+	case KindComm, KindRank:
+		if e.Device != "" {
+			return Entity{Kind: KindGPU, Host: e.Host, Device: e.Device}
+		}
+		return Entity{Kind: KindHost, Host: e.Host}
+	case KindGPU, KindNIC, KindSwitchPort:
+		return Entity{Kind: e.Kind, Host: e.Host, Device: e.Device, Port: e.Port}
+	case KindHost:
+		return Entity{Kind: KindHost, Host: e.Host}
+	case KindJob:
+		return Entity{Kind: KindJob, Job: e.Job}
+	default:
+		return e
+	}
+}
+
+// Regime is the key within which baselines of a communicator member may be
+// compared with its own past.
+func (e Entity) Regime() Entity {
+	e.Rank, e.Peer, e.Detail = 0, "", ""
+	return e
+}
+
+// String names the entity for people: "gpu-007/mlx5_3".
+func (e Entity) String() string {
+	var parts []string
+	for _, s := range []string{e.Host, e.Device} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if e.Port != "" && (e.Kind == KindSwitchPort || (e.Kind == KindNIC && e.Port != "1")) {
+		parts = append(parts, e.Port)
+	}
+	if len(parts) == 0 && e.Job != "" {
+		return "job " + e.Job
+	}
+	return strings.Join(parts, "/")
+}
+
+// EntityID is the dense number of an Entity in one Entities table.
+type EntityID uint32
+
+// Entities interns entities, so that frames are columns of small numbers and
+// detectors keep their state in slices. It is owned by the goroutine of the
+// tick and is not safe for concurrent use.
+type Entities struct {
+	list  []Entity
+	index map[Entity]EntityID
+}
+
+// NewEntities returns an empty table.
+func NewEntities() *Entities { return &Entities{index: make(map[Entity]EntityID)} }
+
+// Intern returns the number of e, adding it if it is new.
+func (t *Entities) Intern(e Entity) EntityID {
+	if id, ok := t.index[e]; ok {
+		return id
+	}
+	id := EntityID(len(t.list))
+	t.list = append(t.list, e)
+	t.index[e] = id
+	return id
+}
+
+// Find returns the number of e without adding it.
+func (t *Entities) Find(e Entity) (EntityID, bool) {
+	id, ok := t.index[e]
+	return id, ok
+}
+
+// Of returns the entity with number id.
+func (t *Entities) Of(id EntityID) Entity { return t.list[id] }
+
+// Len is the number of entities; all numbers are below it.
+func (t *Entities) Len() int { return len(t.list) }
