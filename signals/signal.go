@@ -81,6 +81,8 @@ const (
 	NICRemoteUnresponsive
 	NICRemoteImpaired
 	NICDiscards
+	NICModel // 1, board or card model in Entity.Detail: NICs are peers within one model
+	NICPath  // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
 
 	// Switch port. Entity.Device is the switch.
 	SwitchPortState
@@ -93,6 +95,7 @@ const (
 	SwitchPortPauseRx
 	SwitchPortPauseTx
 	SwitchUplink // 1 per link to another switch; Entity.Peer is the other end
+	SwitchLink   // 1 per link to a host; Entity.Peer is "host device" as the switch names it
 
 	// Host.
 	HostCPUPressure
@@ -110,6 +113,7 @@ const (
 	JobOnNode   // 1 per (job, host)
 	JobState    // 1, state in Entity.Detail
 	NodeState   // 1, drained or maintenance in Entity.Detail
+	HostParent  // 1; Entity.Detail is rack, domain, pod or leaf, Entity.Peer its name
 	HealthEvent // verdict of another agent, evidence only; name in Entity.Detail
 	TargetUp    // 0 or 1 per (host, exporter in Entity.Detail)
 	ScrapeOK    // 0 or 1 per (host, collector in Entity.Detail)
