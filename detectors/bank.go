@@ -1,0 +1,132 @@
+package detectors
+
+import (
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// Detector is one way to see that something is unusual. One detector is one
+// file, one test and one docs page of the same name.
+//
+// A Bank calls its detectors in a fixed order, from one goroutine. A detector
+// that keeps state per entity implements [Renumberer] as well, and [Keeper] if
+// the state is worth saving over a restart.
+type Detector interface {
+	// Name is the name used in Finding.Detector, in the docs and in metrics.
+	Name() string
+	// Observe looks at one tick and adds what it finds to r, behind the
+	// findings of the detectors before it. While t.Warming is set it learns
+	// and must not report.
+	Observe(t *Tick, r *Report)
+}
+
+// Renumberer is a Detector whose state is indexed by [signals.EntityID].
+type Renumberer interface {
+	// Renumber is called before Observe when the numbers changed: the entity
+	// that was i is now to[i], or gone if to[i] is Gone. count is the number
+	// of entities now.
+	Renumber(to []signals.EntityID, count int)
+}
+
+// Gone marks an entity without a new number.
+const Gone = ^signals.EntityID(0)
+
+// Options configures a Bank. The zero value means the defaults of each field.
+type Options struct {
+	// Interval is the time between two ticks as configured, 15 s if zero.
+	Interval time.Duration
+	// Dump is the period of the Inspector's files, 30 s if zero. A window of
+	// a lateness test is one dump or more.
+	Dump time.Duration
+	// Extra are more detectors, called after the built-in ones.
+	Extra []Detector
+}
+
+func (o Options) withDefaults() Options {
+	if o.Interval <= 0 {
+		o.Interval = 15 * time.Second
+	}
+	if o.Dump <= 0 {
+		o.Dump = 30 * time.Second
+	}
+	return o
+}
+
+// Bank holds all detectors and hands each snapshot to them in order. It is
+// owned by the goroutine of the tick and is not safe for concurrent use.
+type Bank struct {
+	options   Options
+	detectors []Detector
+	tick      Tick
+
+	generation uint64
+	keys       []signals.Entity // entity of each number, to survive a renumbering
+	remap      []signals.EntityID
+}
+
+// NewBank returns a Bank with all built-in detectors.
+func NewBank(o Options) *Bank {
+	o = o.withDefaults()
+	return &Bank{
+		options:   o,
+		detectors: append(builtin(o), o.Extra...),
+		tick:      newTick(),
+	}
+}
+
+// Observe runs all detectors over s. The report is new at each call.
+func (b *Bank) Observe(s *signals.Snapshot) *Report {
+	b.renumber(s)
+	b.tick.begin(s)
+	r := &Report{Time: s.Time}
+	for _, d := range b.detectors {
+		d.Observe(&b.tick, r)
+	}
+	if s.Warming {
+		r.Findings, r.Blind = nil, nil
+	}
+	b.tick.end()
+	return r
+}
+
+// Freeze tells which things are suspect: baselines of their series, and of
+// everything that belongs to them, do not learn until the next call. A host
+// covers its GPUs and NICs, a job its communicators.
+func (b *Bank) Freeze(things []signals.Entity) { b.tick.freeze(things) }
+
+// Names lists the detectors in the order of their calls.
+func (b *Bank) Names() []string {
+	out := make([]string, len(b.detectors))
+	for i, d := range b.detectors {
+		out[i] = d.Name()
+	}
+	return out
+}
+
+// renumber follows a change of generation: state moves with its entity.
+func (b *Bank) renumber(s *signals.Snapshot) {
+	if s.Entities == nil {
+		return
+	}
+	if s.Generation != b.generation && len(b.keys) > 0 {
+		b.remap = b.remap[:0]
+		for _, e := range b.keys {
+			id, ok := s.Entities.Find(e)
+			if !ok {
+				id = Gone
+			}
+			b.remap = append(b.remap, id)
+		}
+		for _, d := range b.detectors {
+			if n, ok := d.(Renumberer); ok {
+				n.Renumber(b.remap, s.Entities.Len())
+			}
+		}
+		b.keys = b.keys[:0]
+	}
+	b.generation = s.Generation
+	for id := len(b.keys); id < s.Entities.Len(); id++ {
+		b.keys = append(b.keys, s.Entities.Of(signals.EntityID(id)))
+	}
+}

@@ -1,0 +1,112 @@
+package detectors
+
+import (
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// Tick is one snapshot with what all detectors ask of it: how much time has
+// passed, which job a thing works for, and whether a thing is suspect.
+type Tick struct {
+	*signals.Snapshot
+
+	// Elapsed is the time since the tick before, 0 at the first.
+	Elapsed time.Duration
+
+	last   time.Time
+	frozen map[signals.Entity]struct{}
+	byGPU  map[signals.Entity]*signals.Job
+	byHost map[string]*signals.Job
+	byID   map[string]*signals.Job
+}
+
+func newTick() Tick {
+	return Tick{
+		frozen: map[signals.Entity]struct{}{},
+		byGPU:  map[signals.Entity]*signals.Job{},
+		byHost: map[string]*signals.Job{},
+		byID:   map[string]*signals.Job{},
+	}
+}
+
+func (t *Tick) begin(s *signals.Snapshot) {
+	t.Snapshot = s
+	t.Elapsed = 0
+	if !t.last.IsZero() {
+		t.Elapsed = s.Time.Sub(t.last)
+	}
+	clear(t.byGPU)
+	clear(t.byHost)
+	clear(t.byID)
+	for _, j := range s.Jobs {
+		t.byID[j.ID] = j
+		if j.Ended {
+			continue
+		}
+		for _, g := range j.GPUs {
+			t.byGPU[g] = j
+		}
+		for _, h := range j.Hosts {
+			if other, taken := t.byHost[h]; taken && other != j {
+				t.byHost[h] = nil // shared host: only its GPUs tell
+				continue
+			}
+			t.byHost[h] = j
+		}
+	}
+}
+
+func (t *Tick) end() {
+	t.last = t.Time
+	t.Snapshot = nil
+}
+
+func (t *Tick) freeze(things []signals.Entity) {
+	clear(t.frozen)
+	for _, e := range things {
+		t.frozen[e.Thing()] = struct{}{}
+	}
+}
+
+// Frozen says that e, or something it belongs to, is suspect: its host, its
+// GPU, or its job.
+func (t *Tick) Frozen(e signals.Entity) bool {
+	if len(t.frozen) == 0 {
+		return false
+	}
+	thing := e.Thing()
+	if _, ok := t.frozen[thing]; ok {
+		return true
+	}
+	thing.Port = ""
+	if _, ok := t.frozen[thing]; ok {
+		return true
+	}
+	if _, ok := t.frozen[signals.Entity{Kind: signals.KindHost, Host: e.Host}]; ok && e.Host != "" {
+		return true
+	}
+	if e.Job == "" {
+		return false
+	}
+	_, ok := t.frozen[signals.Entity{Kind: signals.KindJob, Job: e.Job}]
+	return ok
+}
+
+// JobOf returns the running job that e works for, or nil if there is none or
+// it cannot be told.
+func (t *Tick) JobOf(e signals.Entity) *signals.Job {
+	if e.Job != "" {
+		return t.byID[e.Job]
+	}
+	thing := e.Thing()
+	if thing.Kind == signals.KindGPU {
+		if j, ok := t.byGPU[thing]; ok {
+			return j
+		}
+	}
+	return t.byHost[e.Host]
+}
+
+// JobByID returns a job, or nil.
+func (t *Tick) JobByID(id string) *signals.Job { return t.byID[id] }
