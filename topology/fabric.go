@@ -1,9 +1,6 @@
 package topology
 
-import (
-	"slices"
-	"strconv"
-)
+import "slices"
 
 // Port is a NIC port of a host and what it is plugged into. Empty fields are
 // unknown.
@@ -121,48 +118,6 @@ func invert(m map[string]string) map[string][]string {
 		slices.SortFunc(hosts, natural)
 	}
 	return out
-}
-
-// natural orders names so that mlx5_2 comes before mlx5_10.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		ad, bd := digits(a), digits(b)
-		if ad > 0 && bd > 0 {
-			an, aerr := strconv.Atoi(a[:ad])
-			bn, berr := strconv.Atoi(b[:bd])
-			if aerr == nil && berr == nil && an != bn {
-				return an - bn
-			}
-			if c := compareStrings(a[:ad], b[:bd]); c != 0 {
-				return c
-			}
-			a, b = a[ad:], b[bd:]
-			continue
-		}
-		if a[0] != b[0] {
-			return int(a[0]) - int(b[0])
-		}
-		a, b = a[1:], b[1:]
-	}
-	return len(a) - len(b)
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-func digits(s string) int {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	return n
 }
 
 // Port returns what is known of a NIC, or nil.
