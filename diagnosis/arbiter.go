@@ -1,0 +1,265 @@
+package diagnosis
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// lead ranks classes by how near they are to the cause: an initiating fact
+// leads over what follows from it, a larger component over its members.
+func lead(h *Hypothesis) int {
+	switch h.Class {
+	case NodeRestart:
+		return 1
+	case LeafDegraded, LeafRestart, NVLinkDomainFault:
+		return 2
+	case ThermalGroup:
+		return 3
+	case RoCELoss, PFCStorm, UplinkCongestion:
+		return 4
+	case LinkDown:
+		return 5
+	case CollectiveStall:
+		switch h.Reason {
+		case "gpu_fault", "rank_exited", "rank_behind", "signature_mismatch":
+			return 6
+		}
+		return 13
+	case GPUFault, PCIeDegraded, NVLinkDegraded, NICDegraded:
+		return 7
+	case GPUThrottle, HostPathDegraded, RailMiscabled, NICUnusedAfterFlap:
+		return 8
+	case LinkFlap, NICContention:
+		return 9
+	case RailDegraded:
+		if len(h.Suspects) > 0 {
+			return 3
+		}
+		return 12
+	case NodeSuspect, FabricCongestion, ConfigSuspected:
+		return 10
+	case StragglerCompute:
+		return 11
+	case TelemetryGap:
+		return 99
+	}
+	return 14
+}
+
+// stops says whether a fault of this class can stop a job, so that a stall
+// which began with it is its consequence.
+func stops(h *Hypothesis) bool {
+	switch h.Class {
+	case NodeRestart, LeafDegraded, LeafRestart, NVLinkDomainFault, LinkDown, LinkFlap, PFCStorm, RoCELoss:
+		return true
+	case NICDegraded:
+		return h.Reason != "rate_downtrained"
+	}
+	return false
+}
+
+// symptom says whether a class describes what a job suffers and not what is
+// broken.
+func symptom(h *Hypothesis) bool {
+	switch h.Class {
+	case RotatingStraggler, ComputeCommContention, InefficientCollective, RoCECongestion, ConfigSuspected:
+		return true
+	case RailDegraded:
+		return len(h.Suspects) == 0
+	case StragglerCompute:
+		return h.Reason == "unexplained" || h.Reason == ""
+	}
+	return false
+}
+
+const (
+	// samplingSlack is how much later than its consequence a cause may be
+	// seen: DCGM collects every 30 s and is scraped every 15 to 30 s.
+	samplingSlack = 90 * time.Second
+	// memberSlack is how much older than the fault of the whole the verdict
+	// about a part may be and still be a consequence.
+	memberSlack = 5 * time.Minute
+	// reasonSlack is how long before a stall its reason may have happened.
+	reasonSlack = 20 * time.Minute
+)
+
+// explains says whether h is a consequence, a part or another face of l.
+func explains(l, h *Hypothesis) bool {
+	if l.Class == TelemetryGap || h.Class == TelemetryGap {
+		return false
+	}
+	if sameThing(l, h) {
+		return true
+	}
+	gap := l.StartedAt.Sub(h.StartedAt) // positive: l is younger
+	if len(h.Suspects) > 0 && l.covers(h.Suspects[0].entity()) {
+		if l.Class == CollectiveStall {
+			return gap <= reasonSlack
+		}
+		return gap <= memberSlack
+	}
+	if !shareJob(l, h) || lead(l) > 10 {
+		return false
+	}
+	if h.Class == CollectiveStall {
+		return stops(l) && gap <= samplingSlack
+	}
+	return symptom(h) && gap <= memberSlack
+}
+
+// sameThing says whether both blame the same single thing.
+func sameThing(l, h *Hypothesis) bool {
+	if len(l.Suspects) == 0 || len(h.Suspects) == 0 {
+		return false
+	}
+	a, b := l.Suspects[0].entity(), h.Suspects[0].entity()
+	if a.Kind == signals.KindNone || b.Kind == signals.KindNone {
+		return l.Suspects[0] == h.Suspects[0]
+	}
+	if a == b {
+		return true
+	}
+	// A host named for being late is the same trouble as its sick device.
+	return b.Kind == signals.KindHost && a.Host == b.Host && shareJob(l, h) &&
+		(h.Class == StragglerCompute || h.Class == NodeSuspect)
+}
+
+func shareJob(l, h *Hypothesis) bool {
+	if h.Job != "" && l.harms(h.Job) {
+		return true
+	}
+	for _, j := range h.Jobs {
+		if l.harms(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// arbitrate decides which hypotheses become verdicts and folds the others into
+// the ones that explain them.
+func (c *Case) arbitrate(all []Hypothesis) []Verdict {
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := &all[i], &all[j]
+		if x, y := lead(a), lead(b); x != y {
+			return x < y
+		}
+		if a.Severity != b.Severity {
+			return a.Severity > b.Severity
+		}
+		if !a.StartedAt.Equal(b.StartedAt) {
+			return a.StartedAt.Before(b.StartedAt)
+		}
+		return a.Key() < b.Key()
+	})
+	var leaders []*Hypothesis
+	folded := map[*Hypothesis][]*Hypothesis{}
+	for i := range all {
+		h := &all[i]
+		var by *Hypothesis
+		for _, l := range leaders {
+			if explains(l, h) {
+				by = l
+				break
+			}
+		}
+		if by == nil {
+			leaders = append(leaders, h)
+			continue
+		}
+		folded[by] = append(folded[by], h)
+	}
+	var out []Verdict
+	for _, l := range leaders {
+		if l.Mute {
+			continue
+		}
+		c.fold(l, folded[l])
+		c.memory.settle(&l.Verdict, c.Now)
+		out = append(out, l.Verdict)
+	}
+	c.withholdCordon(out)
+	return out
+}
+
+// fold writes what h explains into its consequences: members as counts, jobs
+// by name, each once.
+func (c *Case) fold(l *Hypothesis, parts []*Hypothesis) {
+	members := map[Class]int{}
+	var order []Class
+	for _, p := range parts {
+		switch {
+		case p.Class == CollectiveStall:
+			word := "stalled"
+			if p.JobEnded {
+				word = "terminated"
+			}
+			l.Consequences = append(l.Consequences, fmt.Sprintf("job %s %s since %s", p.Job, word, p.StartedAt.UTC().Format("15:04:05")))
+			l.Severity = max(l.Severity, p.Severity)
+			if l.Job == "" && len(l.Jobs) <= 1 {
+				l.Job = p.Job
+			}
+		case sameThing(l, p):
+			l.Evidence = append(l.Evidence, p.Evidence...)
+			l.Severity = max(l.Severity, foldedSeverity(l, p))
+		case symptom(p):
+			l.Consequences = append(l.Consequences, "job "+p.Job+": "+words(p.Class))
+		default:
+			if members[p.Class] == 0 {
+				order = append(order, p.Class)
+			}
+			members[p.Class]++
+		}
+	}
+	for _, class := range order {
+		l.Consequences = append(l.Consequences, fmt.Sprintf("%s: %s below it", words(class), count(members[class], "component")))
+	}
+	slices.Sort(l.Consequences)
+	l.Consequences = slices.Compact(l.Consequences)
+}
+
+// foldedSeverity is what a verdict about the same thing adds: a critical face
+// of a fault makes the whole critical, but the cause of a mere notice does not
+// rise by it.
+func foldedSeverity(l, p *Hypothesis) Severity {
+	if l.Class == NICUnusedAfterFlap {
+		return l.Severity
+	}
+	return p.Severity
+}
+
+// words is a class as people read it.
+func words(c Class) string { return strings.ReplaceAll(string(c), "_", " ") }
+
+// withholdCordon drops the advice to take hosts out when so many are suspect
+// at once that the fault is more likely common to them: acting on it would
+// empty the cluster.
+func (c *Case) withholdCordon(vs []Verdict) {
+	hosts := map[string]bool{}
+	wide := 0
+	for i := range vs {
+		if vs[i].Severity < Warning {
+			continue
+		}
+		for _, s := range vs[i].Suspects {
+			if s.Node != "" {
+				hosts[s.Node] = true
+			}
+		}
+		wide = max(wide, vs[i].AffectedHosts)
+	}
+	n, total := max(len(hosts), wide), c.Hosts()
+	if n <= 3 || float64(n) <= c.opts.CordonShare*float64(total) {
+		return
+	}
+	for i := range vs {
+		if cut := strings.Index(vs[i].Next, cordonAdvice); cut >= 0 {
+			vs[i].Next = vs[i].Next[:cut] + fmt.Sprintf("; do not take hosts out of service on this alone: %d of %d hosts are affected at once", n, total)
+		}
+	}
+}

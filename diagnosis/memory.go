@@ -1,0 +1,147 @@
+package diagnosis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// memory is what a Diagnoser keeps from tick to tick: which jobs ran where,
+// which hosts exist, and what the labels of a running episode are. All of it is
+// bounded by the size of the cluster and forgotten after a while.
+type memory struct {
+	opts  *Options
+	past  map[string][]stay // host
+	hosts map[string]time.Time
+	held  map[string]*episode
+	lemon map[signals.Entity]int
+}
+
+// stay is one job on one host.
+type stay struct {
+	job         string
+	first, last time.Time
+}
+
+// episode keeps what must not change while a fault lasts, because labels are
+// made of it.
+type episode struct {
+	job, scope    string
+	ended         bool
+	started, seen time.Time
+}
+
+const (
+	staysKept   = 4
+	episodeKept = time.Hour
+	lemonCap    = 3
+)
+
+func newMemory(o *Options) *memory {
+	return &memory{
+		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
+		held: map[string]*episode{}, lemon: map[signals.Entity]int{},
+	}
+}
+
+// observe notes who runs where.
+func (m *memory) observe(s *signals.Snapshot) {
+	for _, j := range s.Jobs {
+		if j.Ended {
+			continue
+		}
+		for _, h := range j.Hosts {
+			m.hosts[h] = s.Time
+			m.stay(h, j, s.Time)
+		}
+	}
+	for _, id := range []signals.ID{signals.TargetUp, signals.HostBootTime} {
+		f := s.Frames[id]
+		for i := range f.Len() {
+			if h := s.Entities.Of(f.Entity[i]).Host; h != "" {
+				m.hosts[h] = s.Time
+			}
+		}
+	}
+	for h, t := range m.hosts {
+		if s.Time.Sub(t) > episodeKept {
+			delete(m.hosts, h)
+			delete(m.past, h)
+		}
+	}
+	for k, e := range m.held {
+		if s.Time.Sub(e.seen) > episodeKept {
+			delete(m.held, k)
+		}
+	}
+}
+
+func (m *memory) stay(host string, j *signals.Job, now time.Time) {
+	list := m.past[host]
+	for i := range list {
+		if list[i].job == j.ID {
+			list[i].last = now
+			return
+		}
+	}
+	first := j.FirstSeen
+	if first.IsZero() {
+		first = now
+	}
+	if len(list) == staysKept {
+		list = slices.Delete(list, 0, 1)
+	}
+	m.past[host] = append(list, stay{job: j.ID, first: first, last: now})
+}
+
+// jobsAt returns the jobs that ran on host when something began there and are
+// not longer gone than JobMemory. A job that had ended before is not harmed.
+func (m *memory) jobsAt(host string, began time.Time) []string {
+	var out []string
+	for _, s := range m.past[host] {
+		if m.hosts[host].Sub(s.last) > m.opts.JobMemory {
+			continue
+		}
+		if !began.IsZero() && (s.last.Add(2*m.opts.Interval).Before(began) || s.first.After(began)) {
+			continue
+		}
+		out = append(out, s.job)
+	}
+	return out
+}
+
+func (m *memory) hostCount() int { return len(m.hosts) }
+
+// settle gives a verdict the job and scope its episode began with, so that its
+// labels are stable, and the earliest onset.
+func (m *memory) settle(v *Verdict, now time.Time) {
+	if len(v.Suspects) == 0 {
+		return
+	}
+	s := v.Suspects[0]
+	key := string(v.Class) + "|" + s.Kind + "|" + s.Node + "|" + s.Device + "|" + s.Switch
+	e := m.held[key]
+	if e == nil {
+		e = &episode{job: v.Job, scope: v.Scope, ended: v.JobEnded, started: v.StartedAt}
+		m.held[key] = e
+		if thing := s.entity(); thing.Kind != signals.KindNone {
+			m.lemon[thing] = min(m.lemon[thing]+1, lemonCap)
+		}
+	}
+	e.seen = now
+	if v.Job != e.job && v.Job != "" && e.job != "" {
+		v.Consequences = append(v.Consequences, "job "+v.Job+" runs on the same component now")
+	}
+	if v.Job == e.job {
+		e.ended = e.ended || v.JobEnded
+	}
+	v.Job, v.Scope, v.JobEnded = e.job, e.scope, e.ended
+	if onset(e.started, v.StartedAt).Before(v.StartedAt) {
+		v.StartedAt = e.started
+	}
+}
+
+// offences is how often a thing was suspect before, capped: a prior that orders
+// candidates and never decides.
+func (m *memory) offences(thing signals.Entity) int { return m.lemon[thing] }
