@@ -50,7 +50,12 @@ func rdmaExporter() Dialect {
 	c := func(name string, id ID, detail string) Rule {
 		return Rule{Metric: p + name + "_total", Signal: id, Type: Counter, Detail: detail, Saturates: true, Enable: on}
 	}
-	data := func(name string, id ID) Rule { r := c(name, id, ""); r.Scale = words; r.Note = "4-byte words"; return r }
+	data := func(name string, id ID) Rule {
+		r := c(name, id, "")
+		r.Scale = words
+		r.Note = "4-byte words"
+		return r
+	}
 	pause := func(direction string, id ID) Rule {
 		return Rule{Metric: p + "roce_pfc_pause_duration_total", Where: []string{"direction=" + direction}, Signal: id, Type: Counter, Scale: 1e-6,
 			Detail: "prio{priority}", Enable: mlx, Note: "us; the rate is occupancy"}

@@ -86,8 +86,8 @@ const (
 	NICDiscards
 	NICCQEErrors   // completions with an error, kind in Entity.Detail
 	NICPauseStorms // storms that the driver saw, severity in Entity.Detail
-	NICModel // 1, board or card model in Entity.Detail: NICs are peers within one model
-	NICPath  // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
+	NICModel       // 1, board or card model in Entity.Detail: NICs are peers within one model
+	NICPath        // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
 
 	// Switch port. Entity.Device is the switch.
 	SwitchPortState
