@@ -3,5 +3,9 @@ package detectors
 // builtin lists the detectors in the order of their calls: facts first, then
 // comparisons, then what builds on the findings of others.
 func builtin(o Options) []Detector {
-	return []Detector{}
+	w := newWindows(o)
+	return []Detector{
+		w,
+		newLateness(o, w),
+	}
 }

@@ -27,15 +27,12 @@ const (
 	StepCount        // counter
 	StepTime         // s
 	RASCount         // operations as RAS counts them
-	CollBytes        // B/s moved by finished operations, counter
-	CollBusy         // s/s inside operations, counter; timing source in Entity.Detail
 
 	// GPU.
 	GPUSMClock
 	GPUMemClock
 	GPUClockReasons // bit set
 	GPUThrottleTime // s/s per cause (Entity.Detail)
-	GPUClockEvents  // events in the exporter's sliding window, cause in Entity.Detail
 	GPUTemp
 	GPUMemTemp
 	GPUPower
@@ -84,10 +81,8 @@ const (
 	NICRemoteUnresponsive
 	NICRemoteImpaired
 	NICDiscards
-	NICCQEErrors   // completions with an error, kind in Entity.Detail
-	NICPauseStorms // storms that the driver saw, severity in Entity.Detail
-	NICModel       // 1, board or card model in Entity.Detail: NICs are peers within one model
-	NICPath        // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
+	NICModel // 1, board or card model in Entity.Detail: NICs are peers within one model
+	NICPath  // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
 
 	// Switch port. Entity.Device is the switch.
 	SwitchPortState

@@ -1,0 +1,129 @@
+package detectors
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// Codes of Late findings.
+const (
+	// CodeLate is a GPU that was on time and then became the one that all
+	// others wait for, while it waits for nobody.
+	CodeLate = "late"
+	// CodeLateSinceStart is the same without an onset: it was so in the first
+	// windows seen. In a group whose members are only guessed to have the same
+	// role this can be how the job is built.
+	CodeLateSinceStart = "late_since_start"
+)
+
+// candidate is a member of a channel that is late and waits for nobody.
+type candidate struct {
+	ch *channel
+	i  int
+}
+
+func (c candidate) state() *lateState   { return &c.ch.late[c.i] }
+func (c candidate) gpu() signals.Entity { return c.ch.members[c.i].thing }
+
+// report adds the late roots of all jobs to r.
+func (d *lateness) report(t *Tick, r *Report) {
+	var found []candidate
+	sizes := map[string]int{}
+	for _, ch := range d.win.channels {
+		if !d.comparable(ch) {
+			continue
+		}
+		sizes[ch.group.Job] = max(sizes[ch.group.Job], len(ch.members))
+		if outdated(t.Time, ch) {
+			continue
+		}
+		for i := range ch.late {
+			if ch.late[i].named && ch.late[i].root {
+				found = append(found, candidate{ch, i})
+			}
+		}
+	}
+	for _, c := range lowestPerGPU(found) {
+		r.Findings = append(r.Findings, d.finding(c))
+	}
+	for _, id := range sortedKeys(d.jobs) {
+		d.rotation(r, id, sizes[id])
+	}
+}
+
+// outdated says that a channel has not closed a window for so long that what
+// it showed is no longer about now: the job pauses, or stands.
+func outdated(now time.Time, ch *channel) bool {
+	every := time.Duration(ch.every) * time.Millisecond
+	return now.Sub(time.UnixMilli(ch.end)) > max(5*time.Minute, 3*every)
+}
+
+// checkRoot decides whether a late member waits for nobody itself, and whether
+// its gap matters against the waiting that a pipeline causes anyway. A member
+// that was a root has to wait in two windows in a row to be none.
+func (d *lateness) checkRoot(ch *channel, i int) {
+	s, gpu := &ch.late[i], ch.members[i].thing
+	ratio, _ := d.waits.ratio(gpu, ch.members)
+	small := float64(s.gap) < minGapOfReceive*d.waits.typical(gpu, ch.members)
+	switch {
+	case (ratio <= waitsToo || math.IsNaN(ratio)) && !small:
+		s.root, s.victim = true, 0
+	case !s.root:
+	default:
+		s.victim++
+		s.root = s.victim < 2
+	}
+}
+
+// lowestPerGPU keeps one candidate a GPU, the one with the lowest ratio, in
+// the order of hosts and devices.
+func lowestPerGPU(cs []candidate) []candidate {
+	slices.SortFunc(cs, func(a, b candidate) int {
+		x, y := a.gpu(), b.gpu()
+		return cmp.Or(cmp.Compare(x.Host, y.Host), cmp.Compare(x.Device, y.Device),
+			cmp.Compare(a.state().ratio, b.state().ratio), compareChannels(a.ch, b.ch))
+	})
+	return slices.CompactFunc(cs, func(a, b candidate) bool { return a.gpu() == b.gpu() })
+}
+
+func (d *lateness) finding(c candidate) Finding {
+	s, m := c.state(), &c.ch.members[c.i]
+	f := Finding{
+		Detector: d.Name(), Pattern: Late, Signal: signals.CollExecTime,
+		Entity: signals.Entity{
+			Kind: signals.KindComm, Host: m.thing.Host, Device: m.thing.Device, Job: c.ch.group.Job,
+			Comm: c.ch.group.Comm, Op: c.ch.op, Size: c.ch.size, Algo: c.ch.algo,
+			NRanks: c.ch.group.NRanks, NNodes: c.ch.group.NNodes,
+		},
+		Group: c.ch.group.ID, Job: c.ch.group.Job, Direction: signals.Down,
+		Value: m.recent(), Expected: m.recent() + float64(s.gap), Score: math.NaN(),
+		Peers: len(c.ch.members) - 1, Windows: max(int(s.single), lateStrongRun),
+		Since: time.UnixMilli(s.since), Code: CodeLate,
+	}
+	if s.sinceStart() {
+		f.Code = CodeLateSinceStart
+	}
+	return f
+}
+
+// rotation reports a job whose late members change.
+func (d *lateness) rotation(r *Report, job string, size int) {
+	j := d.jobs[job]
+	for _, op := range sortedKeys(j.ops) {
+		m := j.ops[op]
+		if size == 0 || !m.rotates(size) {
+			continue
+		}
+		r.Findings = append(r.Findings, Finding{
+			Detector: d.Name(), Pattern: RotatingLate, Signal: signals.CollExecTime,
+			Entity: signals.Entity{Kind: signals.KindJob, Job: job, Op: op}, Job: job, Direction: signals.Down,
+			Value: m.late / m.windows * float64(size), Expected: 0, Score: math.NaN(), Peers: len(m.hosts),
+			Windows: int(m.windows) / size, Since: time.UnixMilli(j.began),
+		})
+		return
+	}
+}

@@ -1,0 +1,83 @@
+package detectors
+
+import "math"
+
+// lateState is the lateness of one member of a channel.
+type lateState struct {
+	since   int64   // ms, start of the first window of the run
+	ratio   float32 // of the window closed last
+	pair    float32 // of the last mean of two windows
+	gap     float32 // s, median of the others minus own
+	strong  uint16  // windows in a row at lateStrong or below
+	weak    uint16  // disjoint pairs in a row at lateWeak or below
+	single  uint16  // windows in a row at lateWeak or below
+	healthy uint16  // windows without lateness, ever
+	clear   uint8
+	victim  uint8 // windows in a row in which it waits itself
+	named   bool
+	root    bool // named, and waits for nobody
+}
+
+// window updates the runs of single windows.
+func (s *lateState) window(ch *channel, late bool) {
+	if !late {
+		s.single, s.strong = 0, 0
+		s.healthy = saturate(s.healthy)
+		if !s.named {
+			s.since = 0
+		}
+		return
+	}
+	if s.single == 0 && s.since == 0 {
+		s.since = ch.began
+	}
+	s.single = saturate(s.single)
+	s.strong = saturate(s.strong)
+	if s.ratio > lateStrong {
+		s.strong = 0
+	}
+}
+
+// windows2 updates the run of disjoint means of two windows.
+func (s *lateState) windows2(ratio float32, low bool) {
+	s.pair = ratio
+	if !low || ratio > lateWeak {
+		s.weak = 0
+		return
+	}
+	s.weak = saturate(s.weak)
+}
+
+func saturate(n uint16) uint16 {
+	if n == math.MaxUint16 {
+		return n
+	}
+	return n + 1
+}
+
+// name decides whether the member may be called late, with hysteresis. needed
+// is the run that lateMemory asks for.
+func (s *lateState) name(needed int) {
+	if s.named {
+		if s.ratio <= lateCleared || s.pair <= lateCleared {
+			s.clear = 0
+		} else if s.clear++; s.clear >= 3 {
+			s.named, s.root, s.since = false, false, 0
+		}
+		return
+	}
+	strong, weak := max(needed, lateStrongRun), max((needed+1)/2, lateWeakRun)
+	if s.sinceStart() {
+		// Nobody has seen this job without lateness, so nobody knows how it
+		// rotates: only a large and steady gap is believed early.
+		weak = max(weak, 2*lateWeakRun)
+		if s.ratio > lateStart {
+			strong = max(strong, 2*lateWeakRun)
+		}
+	}
+	s.named = int(s.strong) >= strong || int(s.weak) >= weak
+	s.clear = 0
+}
+
+// sinceStart says that the member was late from its first windows on.
+func (s *lateState) sinceStart() bool { return s.healthy < 3 }
