@@ -1,6 +1,7 @@
 package incidents
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/collwatch/collwatch/diagnosis"
@@ -61,10 +62,90 @@ type Incident struct {
 	// confirming verdict.
 	Seen  int `json:"seen"`
 	Clear int `json:"clear"`
-	// Held is set while the inputs do not allow a judgement.
-	Held string `json:"held,omitempty"`
+	// SeenFor and ClearFor are the evaluated time of Seen and Clear. They grow
+	// by ticks, so that a time without ticks (downtime) counts for nothing.
+	SeenFor  time.Duration `json:"seen_for"`
+	ClearFor time.Duration `json:"clear_for"`
+	// Held is set while the inputs do not allow a judgement; HeldTicks counts
+	// such evaluations over the whole life, HeldFor the time of the present
+	// hold as far as its cause is local (one host or job).
+	Held      string        `json:"held,omitempty"`
+	HeldTicks int           `json:"held_ticks,omitempty"`
+	HeldFor   time.Duration `json:"held_for,omitempty"`
 	// Version rises with each change that a receiver should see.
 	Version uint64 `json:"version"`
+
+	// Labels identify the alert. They are fixed when the incident opens and
+	// hold everything but the severity.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Announced is set once the open event was given out: only then may an
+	// update or a resolve follow.
+	Announced bool `json:"announced,omitempty"`
+	// Withheld says why the incident is kept from receivers: shadow,
+	// maintenance, storm, recorded; empty if it is not.
+	Withheld Withheld `json:"withheld,omitempty"`
+	// WithheldText explains it to people.
+	WithheldText string `json:"withheld_text,omitempty"`
+
+	// Flaps counts how often it came back within its reopen window.
+	Flaps int `json:"flaps,omitempty"`
+	// JobEnded is set when its job ended while it was there.
+	JobEnded bool `json:"job_ended,omitempty"`
+	// Folded is set for an incident that stands for many of its class.
+	Folded bool `json:"folded,omitempty"`
+	// Cleared is set when a person ended a latched incident by hand.
+	Cleared string `json:"cleared,omitempty"`
+	// Raises are the severities it was announced with before, oldest first.
+	Raises []Raise `json:"raises,omitempty"`
+	// Jobs are the jobs harmed so far, the first is that of the labels.
+	Jobs []string `json:"jobs,omitempty"`
+	// Reasons are the reasons seen, oldest first.
+	Reasons []string `json:"reasons,omitempty"`
+	// Consequences are incidents and verdicts that joined this one.
+	Consequences []string `json:"consequences,omitempty"`
+	// Repeats is the number of earlier incidents of the same component within
+	// the window of the history.
+	Repeats int `json:"repeats,omitempty"`
+	// AdviceWithheld explains why no cordon is recommended, if so.
+	AdviceWithheld string `json:"advice_withheld,omitempty"`
+
+	// Thread is the ID of the first incident of a chain of superseding ones:
+	// receivers that edit messages keep one message per thread.
+	Thread string `json:"thread"`
+	// Supersedes and SupersededBy are the neighbours in the chain.
+	Supersedes   []string `json:"supersedes,omitempty"`
+	SupersededBy string   `json:"superseded_by,omitempty"`
+
+	// Deliveries remembers what each receiver was told. The records are
+	// written and read by the packages that deliver; nobody else looks inside.
+	Deliveries map[string]json.RawMessage `json:"deliveries,omitempty"`
+}
+
+// Raise is a rise of the severity after the incident was announced: the alert
+// under From ended at At.
+type Raise struct {
+	From diagnosis.Severity `json:"from"`
+	At   time.Time          `json:"at"`
+}
+
+// Withheld is why an incident is evaluated and recorded but not sent.
+type Withheld string
+
+// Reasons to withhold.
+const (
+	NotWithheld   Withheld = ""
+	InShadow      Withheld = "shadow"
+	InMaintenance Withheld = "maintenance"
+	InStorm       Withheld = "storm"
+	OnlyRecorded  Withheld = "recorded"
+)
+
+// Active says that the incident is going on for receivers.
+func (i *Incident) Active() bool { return i.State == Open || i.State == Latched }
+
+// Inconclusive says that the incident ended without proof of repair.
+func (i *Incident) Inconclusive() bool {
+	return i.State == Resolved && (i.ResolveReason == DataGone || i.ResolveReason == ConfigChanged)
 }
 
 // EventKind is the kind of a change.
@@ -83,6 +164,9 @@ type Event struct {
 	Kind     EventKind
 	Incident Incident
 	// Was is the severity before, for an update that raised it: the alert
-	// under it must be resolved in the same request.
+	// under it must be resolved in the same request. For any other event it
+	// equals Incident.Severity.
 	Was diagnosis.Severity
+	// Why says what changed, in words.
+	Why string
 }

@@ -29,7 +29,7 @@ type Entity struct {
 	Job  string // job id; "" where no job is known
 	Comm string // communicator id or name, for KindComm
 	Op   string // canonical operation: AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Send, Recv, …
-	Size string // coarse size class, such as "64M-128M"
+	Size string // size class on a grid of quarter octaves, such as "128M" (117M to 140M), see Frame.Bytes
 	Algo string // lower case, such as "ring_simple"
 
 	Version string // version of the plugin that measured

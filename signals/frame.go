@@ -2,12 +2,13 @@ package signals
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
 // Frame holds all samples of one signal that are new at one tick, as columns:
 // row i is about Entity[i]. Rows are in no particular order. An entity occurs
-// in at most one row.
+// in at most one row. A column that a signal has no use for may be nil.
 type Frame struct {
 	Signal ID
 
@@ -19,13 +20,34 @@ type Frame struct {
 	// Stamp is the time of the newest sample in Unix milliseconds.
 	Stamp []int64
 	// Delta is the increase of a counter since the row before, NaN where
-	// unknown; nil for gauges.
+	// unknown and for gauges.
 	Delta []float64
 	// Min and Max are over all samples that are new at this tick, so that a
-	// state of 15 s is seen by a tick of 60 s; nil for counters.
+	// state of 15 s is seen by a tick of 60 s. For a counter they equal Value.
 	Min, Max []float64
+	// Changed is when the value was last seen to change, in Unix
+	// milliseconds; 0 if it never did since it is known. A code that sticks
+	// for days, such as the last Xid, is news only if this is recent.
+	Changed []int64
 
-	// Dialect is the dialect each row came from.
+	// Dump is for values that are window means of a file (collective times
+	// and bandwidths, dialects of the Inspector): when the file that brought
+	// the value was written, in Unix milliseconds. Where the file's time is
+	// not known it is the time of the scrape that first showed it. A file is
+	// scraped many times; such a signal has a row only at the tick that sees
+	// a *new* file, so rows with different Dump come from disjoint windows,
+	// and a file that stands still has no rows, whatever its series say. 0
+	// for dialects with counters, where a row covers the time since the row
+	// before.
+	Dump []int64
+	// Bytes is the size of the messages behind the row, within the class of
+	// Entity.Size; 0 unknown. Of several fine sizes of one class the row
+	// shows the one that is nearest to what it showed before: nothing is
+	// averaged, because no dialect tells how many operations each size has.
+	Bytes []float64
+
+	// Dialect is the dialect each row came from, an index into
+	// Snapshot.Dialects.
 	Dialect []uint8
 
 	// Err says why the frame is empty or not whole. Rows of an incomplete
@@ -83,6 +105,9 @@ func (f *Frame) reset() {
 	f.Delta = f.Delta[:0]
 	f.Min = f.Min[:0]
 	f.Max = f.Max[:0]
+	f.Changed = f.Changed[:0]
+	f.Dump = f.Dump[:0]
+	f.Bytes = f.Bytes[:0]
 	f.Dialect = f.Dialect[:0]
 	f.Err = nil
 	clear(f.row)
@@ -101,6 +126,9 @@ type Snapshot struct {
 	Entities   *Entities
 	Generation uint64
 
+	// Dialects names the dialects that Frame.Dialect counts.
+	Dialects []string
+
 	// Jobs are the jobs known at this tick, in the order of their ids.
 	Jobs []*Job
 	// Groups are the communicators as far as their membership is known.
@@ -118,6 +146,18 @@ type Snapshot struct {
 
 // Frame returns the frame of a signal, or nil.
 func (s *Snapshot) Frame(id ID) *Frame { return s.Frames[id] }
+
+// JobsOn returns the jobs that run on a host, ended ones left out. A GPU that
+// two jobs share has two.
+func (s *Snapshot) JobsOn(host string) []*Job {
+	var out []*Job
+	for _, j := range s.Jobs {
+		if _, ok := slices.BinarySearch(j.Hosts, host); ok && !j.Ended {
+			out = append(out, j)
+		}
+	}
+	return out
+}
 
 // Get returns the value of a signal for an entity, NaN if there is none.
 func (s *Snapshot) Get(id ID, e Entity) float64 {
@@ -140,7 +180,11 @@ type Gap struct {
 	// Source is the exporter, such as "node" or "dcgm", or the name of the
 	// source that failed.
 	Source string
-	// Reason is one of exporter_down, zero_rows, source_down, stale_file.
+	// Reason is one of exporter_down (its target does not answer or vanished),
+	// zero_rows (it answers, but rows that are always there are not),
+	// source_down (a query failed, or the source has nothing at all),
+	// incomplete (the source said that its answer is not whole), stale_file (a
+	// file of the textfile collector cannot be read).
 	Reason string
 	// Since is when it was last seen whole.
 	Since time.Time

@@ -27,12 +27,15 @@ const (
 	StepCount        // counter
 	StepTime         // s
 	RASCount         // operations as RAS counts them
+	CollBytes        // B/s moved by finished operations, counter
+	CollBusy         // s/s inside operations, counter; timing source in Entity.Detail
 
 	// GPU.
 	GPUSMClock
 	GPUMemClock
 	GPUClockReasons // bit set
 	GPUThrottleTime // s/s per cause (Entity.Detail)
+	GPUClockEvents  // events in the exporter's sliding window, cause in Entity.Detail
 	GPUTemp
 	GPUMemTemp
 	GPUPower
@@ -81,8 +84,10 @@ const (
 	NICRemoteUnresponsive
 	NICRemoteImpaired
 	NICDiscards
-	NICModel // 1, board or card model in Entity.Detail: NICs are peers within one model
-	NICPath  // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
+	NICCQEErrors   // completions with an error, kind in Entity.Detail
+	NICPauseStorms // storms that the driver saw, severity in Entity.Detail
+	NICModel       // 1, board or card model in Entity.Detail: NICs are peers within one model
+	NICPath        // 1, PCI address in Entity.Detail, netdev in Entity.Peer, link layer in Entity.Op
 
 	// Switch port. Entity.Device is the switch.
 	SwitchPortState
