@@ -29,7 +29,7 @@ type Target struct {
 	// Name for metrics and messages. The default is the URL's host and port.
 	Name string `toml:"name"`
 	// Address without /api/v2, with a path prefix if there is one.
-	URL URL `toml:"url" check:"required"`
+	URL URL `toml:"url" check:"required" example:"http://localhost:9093"`
 	// Longest time for one request.
 	Timeout Duration `toml:"timeout" check:"positive"`
 	// Send to every address that the host's name has.

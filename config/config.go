@@ -6,7 +6,8 @@ package config
 //
 // Tags: toml is the key; check lists what must hold for the value: required,
 // positive, nonneg, ratio (0 to 1), one (1 or more), label (a label name),
-// promql, file (exists), oneof=a|b.
+// promql, file (exists), oneof=a|b. example is a value to show for a key that has
+// no default.
 type Config struct {
 	// What concerns the daemon as a whole.
 	Global Global `toml:"global"`

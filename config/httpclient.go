@@ -71,8 +71,8 @@ type OAuth2 struct {
 	TokenURL URL `toml:"token_url"`
 	// Scopes to ask for.
 	Scopes []string `toml:"scopes"`
-	// Further parameters of the request for a token.
-	EndpointParams map[string]string `toml:"endpoint_params"`
+	// Further parameters of the request for a token. Values are taken for secrets.
+	EndpointParams map[string]Secret `toml:"endpoint_params"`
 	// Certificates for the token's server.
 	TLS TLS `toml:"tls"`
 }
@@ -94,5 +94,5 @@ type TLS struct {
 	// Accept any certificate. For tests only.
 	InsecureSkipVerify bool `toml:"insecure_skip_verify"`
 	// Lowest version of TLS to accept. Empty leaves it to the library.
-	MinVersion string `toml:"min_version" check:"oneof=TLS12|TLS13"`
+	MinVersion string `toml:"min_version" check:"oneof=|TLS12|TLS13"`
 }

@@ -69,7 +69,7 @@ type ClassSettings struct {
 	// In place of incidents.latch. "0s" leaves it.
 	Latch Duration `toml:"latch" check:"nonneg"`
 	// Highest severity. Empty sets none.
-	MaxSeverity string `toml:"max_severity" check:"oneof=info|warning|critical"`
+	MaxSeverity string `toml:"max_severity" check:"oneof=|info|warning|critical"`
 	// Send even what is only recorded by default, as information.
 	Send bool `toml:"send"`
 }

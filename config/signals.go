@@ -54,9 +54,9 @@ type Steps struct {
 // CustomSignal is one [[signals.custom]].
 type CustomSignal struct {
 	// Name in messages and metrics: lower case, digits and underscores.
-	Name string `toml:"name" check:"required,word"`
+	Name string `toml:"name" check:"required,word" example:"nvme_latency"`
 	// PromQL. For a counter write the counter itself, not its rate.
-	Expr string `toml:"expr" check:"required,promql"`
+	Expr string `toml:"expr" check:"required,promql" example:"node_disk_read_time_seconds_total"`
 	// Source to ask, in place of the first.
 	Source string `toml:"source"`
 	// Unit of the value.

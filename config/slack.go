@@ -37,11 +37,11 @@ type Slack struct {
 // SlackRoute is one [[slack.route]].
 type SlackRoute struct {
 	// Name for metrics and messages.
-	Name string `toml:"name" check:"required"`
+	Name string `toml:"name" check:"required" example:"gpu-oncall"`
 	// Matchers of alert labels as in Alertmanager, such as 'severity=~"warning|critical"'. All must match; none matches everything.
 	Matchers []string `toml:"matchers" check:"matcher"`
 	// Channel, by id ("C0…") or name.
-	Channel string `toml:"channel"`
+	Channel string `toml:"channel" example:"C0123456789"`
 	// Who posts: this daemon, or Alertmanager's own Slack receiver.
 	Mode string `toml:"mode" check:"oneof=direct|via_alertmanager"`
 	// Go on to the next route after this one matched.

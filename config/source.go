@@ -7,7 +7,7 @@ type Source struct {
 	// Family of servers; it decides about parameters and about how errors are read, never about queries.
 	Kind string `toml:"kind" check:"oneof=prometheus|thanos|mimir|victoriametrics"`
 	// Address without /api/v1, with a path prefix if there is one.
-	URL URL `toml:"url" check:"required"`
+	URL URL `toml:"url" check:"required" example:"http://localhost:9090"`
 	// Longest time for one request. The interval is a limit too.
 	Timeout Duration `toml:"timeout" check:"positive"`
 	// Tenant. Mimir gets it as a header; of VictoriaMetrics' cluster version it is a part of the URL's path.
