@@ -97,7 +97,7 @@ func (m *Manager) prune(now time.Time) {
 	slices.SortFunc(old, func(a, b *Incident) int { return a.ResolvedAt.Compare(b.ResolvedAt) })
 	for _, inc := range old {
 		delete(m.ended, inc.ID)
-		m.ring = append(m.ring, *inc)
+		m.ring = append(m.ring, inc.archived())
 	}
 	if extra := len(m.ring) - m.opts.History; extra > 0 {
 		m.ring = slices.Delete(m.ring, 0, extra)
