@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/collwatch/collwatch/diagnosis"
@@ -65,20 +64,13 @@ func (c *confidenceWord) UnmarshalText(text []byte) error {
 // signalWord is a signal as its name: numbers change with the catalogue.
 type signalWord signals.ID
 
-var signalsByName = sync.OnceValue(func() map[string]signals.ID {
-	m := make(map[string]signals.ID, signals.Count)
-	for id := range signals.Count {
-		m[fmt.Sprint(signals.ID(id))] = signals.ID(id)
-	}
-	return m
-})
-
 func (s signalWord) MarshalText() ([]byte, error) { return []byte(signalName(signals.ID(s))), nil }
 
 // UnmarshalText reads a name. A signal that exists no longer becomes none: the
 // text of the evidence stays.
 func (s *signalWord) UnmarshalText(text []byte) error {
-	*s = signalWord(signalsByName()[string(text)])
+	id, _ := signals.ParseID(string(text))
+	*s = signalWord(id)
 	return nil
 }
 

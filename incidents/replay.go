@@ -71,10 +71,10 @@ func (e *Event) MarshalReplay(r *Renderer) ([]byte, error) {
 
 // signalName is the name of a signal, "" for none.
 func signalName(id signals.ID) string {
-	if id == signals.None {
+	if id == signals.None || int(id) >= signals.Count {
 		return ""
 	}
-	return fmt.Sprint(id)
+	return id.String()
 }
 
 func finite(x float64) float64 {
