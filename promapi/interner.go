@@ -1,189 +1,201 @@
 package promapi
 
 import (
-	"hash/maphash"
-	"sort"
+	"cmp"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
-
-// Label is one name and value of a series.
-type Label struct{ Name, Value string }
-
-// Labels is a label set sorted by name. It is never changed after it was
-// interned.
-type Labels []Label
-
-// Get returns the value of name, or "" if there is none.
-func (ls Labels) Get(name string) string {
-	for i := range ls {
-		if ls[i].Name == name {
-			return ls[i].Value
-		}
-	}
-	return ""
-}
-
-// Has says whether name is present, even with an empty value.
-func (ls Labels) Has(name string) bool {
-	for i := range ls {
-		if ls[i].Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// String renders the set as a PromQL selector, for messages only.
-func (ls Labels) String() string {
-	var b strings.Builder
-	b.WriteString(ls.Get("__name__"))
-	b.WriteByte('{')
-	sep := ""
-	for _, l := range ls {
-		if l.Name == "__name__" {
-			continue
-		}
-		b.WriteString(sep)
-		sep = ","
-		b.WriteString(l.Name)
-		b.WriteString(`="`)
-		b.WriteString(escaper.Replace(l.Value))
-		b.WriteByte('"')
-	}
-	b.WriteByte('}')
-	return b.String()
-}
-
-var escaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
 // Ref is the dense number of an interned label set, valid within one epoch of
 // its Interner.
 type Ref uint32
 
 // Interner gives each label set a small number, so that consumers keep what
-// they derived from a label set in a plain slice indexed by Ref.
+// they derived from a label set in a plain slice indexed by Ref. Reading takes
+// no lock.
+//
+// A set of 12 labels takes about 130 bytes: names and values are kept once, and
+// a set is a row of numbers.
 //
 // Jobs come and go, so label sets that nobody uses any more have to be
 // forgotten. That happens all at once: Renew drops everything and raises the
 // epoch, and consumers that cached by Ref start again when they see another
 // epoch.
 type Interner struct {
-	seed maphash.Seed
+	mu  sync.Mutex // held while writing to the current epoch, or replacing it
+	cur atomic.Pointer[epoch]
+}
 
-	mu     sync.RWMutex
-	epoch  uint64
-	sets   []Labels
-	byHash map[uint64][]Ref
-	text   map[string]string
+// epoch is the content of an Interner between two calls of Renew.
+type epoch struct {
+	number  uint64
+	sets    vec[set]
+	symbols vec[string]
+
+	// Below here only under the lock of the Interner.
+	bySymbol map[string]uint32
+	slots    []uint32 // open addressing by hash of the set; Ref+1, 0 is free
+	block    []pair   // rest of the block that new sets are cut from
+	scratch  []pair
+}
+
+type pair struct{ name, value uint32 } // indices of symbols
+
+type set struct {
+	pairs []pair
+	hash  uint64
 }
 
 // NewInterner returns an empty Interner.
 func NewInterner() *Interner {
-	in := &Interner{seed: maphash.MakeSeed()}
-	in.reset()
+	in := &Interner{}
+	in.cur.Store(newEpoch(0))
 	return in
 }
 
-func (in *Interner) reset() {
-	in.sets = nil
-	in.byHash = make(map[uint64][]Ref)
-	in.text = make(map[string]string)
+func newEpoch(number uint64) *epoch {
+	return &epoch{number: number, bySymbol: make(map[string]uint32), slots: make([]uint32, 1024)}
 }
 
 // Intern returns the Ref of ls, which need not be sorted. It keeps copies of
 // the strings, so callers may reuse their buffers.
 func (in *Interner) Intern(ls Labels) Ref {
-	if !sort.SliceIsSorted(ls, func(i, j int) bool { return ls[i].Name < ls[j].Name }) {
-		ls = append(Labels(nil), ls...)
-		sort.Slice(ls, func(i, j int) bool { return ls[i].Name < ls[j].Name })
-	}
-	h := in.hash(ls)
-	in.mu.RLock()
-	ref, ok := in.find(h, ls)
-	in.mu.RUnlock()
-	if ok {
-		return ref
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if ref, ok := in.find(h, ls); ok {
-		return ref
-	}
-	own := make(Labels, len(ls))
-	for i, l := range ls {
-		own[i] = Label{Name: in.str(l.Name), Value: in.str(l.Value)}
-	}
-	ref = Ref(len(in.sets))
-	in.sets = append(in.sets, own)
-	in.byHash[h] = append(in.byHash[h], ref)
+	ref, _ := in.intern(ls)
 	return ref
 }
 
-func (in *Interner) hash(ls Labels) uint64 {
-	var h maphash.Hash
-	h.SetSeed(in.seed)
+func (in *Interner) intern(ls Labels) (Ref, uint64) {
+	if !slices.IsSortedFunc(ls, byName) {
+		ls = slices.Clone(ls)
+		slices.SortStableFunc(ls, byName)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	e := in.cur.Load()
+	return e.intern(ls), e.number
+}
+
+func byName(a, b Label) int { return cmp.Compare(a.Name, b.Name) }
+
+func (e *epoch) intern(ls Labels) Ref {
+	e.scratch = e.scratch[:0]
+	h := uint64(len(ls))
 	for _, l := range ls {
-		_, _ = h.WriteString(l.Name)
-		_ = h.WriteByte(0xff)
-		_, _ = h.WriteString(l.Value)
-		_ = h.WriteByte(0xff)
+		p := pair{e.symbol(l.Name), e.symbol(l.Value)}
+		e.scratch = append(e.scratch, p)
+		h = mix(h ^ uint64(p.name)<<32 ^ uint64(p.value))
 	}
-	return h.Sum64()
+	mask := uint64(len(e.slots) - 1)
+	i := h & mask
+	for ; e.slots[i] != 0; i = (i + 1) & mask {
+		s := e.sets.at(e.slots[i] - 1)
+		if s.hash == h && slices.Equal(s.pairs, e.scratch) {
+			return Ref(e.slots[i] - 1)
+		}
+	}
+	ref := e.sets.push(set{pairs: e.keep(e.scratch), hash: h})
+	e.slots[i] = ref + 1
+	if int(ref) > len(e.slots)/2 {
+		e.grow()
+	}
+	return Ref(ref)
 }
 
-func (in *Interner) find(h uint64, ls Labels) (Ref, bool) {
-next:
-	for _, ref := range in.byHash[h] {
-		set := in.sets[ref]
-		if len(set) != len(ls) {
-			continue
-		}
-		for i := range set {
-			if set[i] != ls[i] {
-				continue next
-			}
-		}
-		return ref, true
-	}
-	return 0, false
+// mix is the finaliser of splitmix64. The numbers it sees are given by us, in
+// the order of arrival, so nobody outside can aim at collisions of any worth.
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
 }
 
-func (in *Interner) str(s string) string {
-	if own, ok := in.text[s]; ok {
-		return own
+func (e *epoch) grow() {
+	slots := make([]uint32, 2*len(e.slots))
+	mask := uint64(len(slots) - 1)
+	for ref := range uint32(e.sets.len()) {
+		i := e.sets.at(ref).hash & mask
+		for slots[i] != 0 {
+			i = (i + 1) & mask
+		}
+		slots[i] = ref + 1
+	}
+	e.slots = slots
+}
+
+func (e *epoch) symbol(s string) uint32 {
+	if i, ok := e.bySymbol[s]; ok {
+		return i
 	}
 	own := strings.Clone(s)
-	in.text[own] = own
+	i := e.symbols.push(own)
+	e.bySymbol[own] = i
+	return i
+}
+
+// keep copies ps into a block shared by many sets.
+func (e *epoch) keep(ps []pair) []pair {
+	if len(e.block) < len(ps) {
+		e.block = make([]pair, max(4096, len(ps)))
+	}
+	own := e.block[:len(ps):len(ps)]
+	e.block = e.block[len(ps):]
+	copy(own, ps)
 	return own
 }
 
-// Labels returns the label set of ref. The caller must not change it.
+// Labels returns the label set of ref as a new slice that the caller owns. It
+// is meant for the first look at a series; Get reads single labels without
+// allocating.
 func (in *Interner) Labels(ref Ref) Labels {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	return in.sets[ref]
+	e := in.cur.Load()
+	ps := e.sets.at(uint32(ref)).pairs
+	ls := make(Labels, len(ps))
+	for i, p := range ps {
+		ls[i] = Label{Name: e.symbols.at(p.name), Value: e.symbols.at(p.value)}
+	}
+	return ls
+}
+
+// Get returns the value of one label of ref, or "" if there is none.
+func (in *Interner) Get(ref Ref, name string) string {
+	e := in.cur.Load()
+	for _, p := range e.sets.at(uint32(ref)).pairs {
+		if e.symbols.at(p.name) == name {
+			return e.symbols.at(p.value)
+		}
+	}
+	return ""
 }
 
 // Len is the number of label sets; all Refs are below it.
-func (in *Interner) Len() int {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	return len(in.sets)
-}
+func (in *Interner) Len() int { return in.cur.Load().sets.len() }
 
 // Epoch changes when all Refs become invalid.
-func (in *Interner) Epoch() uint64 {
-	in.mu.RLock()
-	defer in.mu.RUnlock()
-	return in.epoch
-}
+func (in *Interner) Epoch() uint64 { return in.cur.Load().number }
 
 // Renew forgets all label sets and starts a new epoch. It must not run while
 // Results with Refs of the old epoch are in use.
 func (in *Interner) Renew() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.epoch++
-	in.reset()
+	in.cur.Store(newEpoch(in.cur.Load().number + 1))
+}
+
+const (
+	renewFactor = 3
+	renewSlack  = 50_000
+)
+
+// RenewIfStale renews if most label sets are not in use any more, and says
+// whether it did. used is the number of label sets in the answers of the last
+// cycle. Between cycles is the time to call it. The factor leaves room for
+// series that come and go; forgetting costs one cycle of parsing.
+func (in *Interner) RenewIfStale(used int) bool {
+	if in.Len() <= renewFactor*used+renewSlack {
+		return false
+	}
+	in.Renew()
+	return true
 }
