@@ -4,8 +4,8 @@ package detectors
 // comparisons, then what builds on the findings of others.
 func builtin(o Options) []Detector {
 	w := newWindows(o)
-	return []Detector{
+	return append(facts(),
 		w,
 		newLateness(o, w),
-	}
+	)
 }

@@ -14,10 +14,12 @@ func Start() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 
 // level is the state of one series.
 type level struct {
-	value float64
-	noise float64 // relative sigma
-	pulse float64 // added to a counter at its next sample
-	gone  bool
+	value  float64
+	noise  float64 // relative sigma
+	pulse  float64 // added to a counter at its next sample
+	gone   bool
+	entity signals.Entity
+	id     signals.EntityID
 	// pending is the time whose increase no sample has shown yet.
 	pending time.Duration
 	reset   bool
@@ -36,7 +38,7 @@ type Cluster struct {
 	Warming        bool
 
 	series   map[signals.ID]map[signals.Entity]*level
-	order    map[signals.ID][]signals.Entity
+	order    map[signals.ID][]*level
 	groupOf  map[signals.Entity]int32
 	errs     map[signals.ID]error
 	entities *signals.Entities
@@ -48,7 +50,7 @@ type Cluster struct {
 func New(s Shape, seed uint64) *Cluster {
 	c := &Cluster{
 		Shape: s, Now: Start(), Interval: 15 * time.Second, Slow: 30 * time.Second,
-		series: map[signals.ID]map[signals.Entity]*level{}, order: map[signals.ID][]signals.Entity{},
+		series: map[signals.ID]map[signals.Entity]*level{}, order: map[signals.ID][]*level{},
 		groupOf: map[signals.Entity]int32{}, errs: map[signals.ID]error{},
 		entities: signals.NewEntities(), rng: rand.New(rand.NewPCG(seed, 7)),
 	}
@@ -78,18 +80,18 @@ func (c *Cluster) Noise(id signals.ID, sigma float64, entities ...signals.Entity
 // Scale multiplies the level of every series of a signal for which keep is
 // true; nil keeps all.
 func (c *Cluster) Scale(id signals.ID, factor float64, keep func(signals.Entity) bool) {
-	for _, e := range c.order[id] {
-		if keep == nil || keep(e) {
-			c.series[id][e].value *= factor
+	for _, l := range c.order[id] {
+		if keep == nil || keep(l.entity) {
+			l.value *= factor
 		}
 	}
 }
 
 // SetAll sets the level of every series of a signal for which keep is true.
 func (c *Cluster) SetAll(id signals.ID, v float64, keep func(signals.Entity) bool) {
-	for _, e := range c.order[id] {
-		if keep == nil || keep(e) {
-			c.series[id][e].value = v
+	for _, l := range c.order[id] {
+		if keep == nil || keep(l.entity) {
+			l.value = v
 		}
 	}
 }
@@ -149,7 +151,13 @@ func (c *Cluster) Level(id signals.ID, e signals.Entity) float64 {
 }
 
 // Series lists the entities of a signal in the order in which they were added.
-func (c *Cluster) Series(id signals.ID) []signals.Entity { return slices.Clone(c.order[id]) }
+func (c *Cluster) Series(id signals.ID) []signals.Entity {
+	out := make([]signals.Entity, 0, len(c.order[id]))
+	for _, l := range c.order[id] {
+		out = append(out, l.entity)
+	}
+	return out
+}
 
 func (c *Cluster) at(id signals.ID, e signals.Entity) *level {
 	m := c.series[id]
@@ -159,9 +167,9 @@ func (c *Cluster) at(id signals.ID, e signals.Entity) *level {
 	}
 	l := m[e]
 	if l == nil {
-		l = &level{}
+		l = &level{entity: e, id: c.entities.Intern(e)}
 		m[e] = l
-		c.order[id] = append(c.order[id], e)
+		c.order[id] = append(c.order[id], l)
 	}
 	return l
 }
@@ -198,8 +206,7 @@ func (c *Cluster) frame(id signals.ID) *signals.Frame {
 		return f
 	}
 	due := !slow(id) || time.Duration(c.ticks)*c.Interval%c.Slow == 0
-	for _, e := range c.order[id] {
-		l := c.series[id][e]
+	for _, l := range c.order[id] {
 		l.pending += c.Interval
 		if l.gone {
 			l.pending = 0
@@ -212,7 +219,7 @@ func (c *Cluster) frame(id signals.ID) *signals.Frame {
 		if l.noise > 0 {
 			v *= max(0, 1+l.noise*c.rng.NormFloat64())
 		}
-		f.Entity = append(f.Entity, c.entities.Intern(e))
+		f.Entity = append(f.Entity, l.id)
 		f.Stamp = append(f.Stamp, c.Now.UnixMilli())
 		f.Dialect = append(f.Dialect, 0)
 		if counter(id) {

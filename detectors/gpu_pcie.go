@@ -1,0 +1,97 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// gpuPCIe compares PCIe generation and width of the GPUs of one job. An idle GPU
+// legally goes down to generation 1, and inside a VM the values may be empty or
+// zero: only busy GPUs with a value are judged.
+type gpuPCIe struct {
+	util    *column
+	columns [2]*column
+	low     [2]map[signals.EntityID]streak
+	replays *rateWatch
+}
+
+const pcieWindows = 3 // DCGM values can be a minute old
+
+func newGPUPCIe() *gpuPCIe {
+	return &gpuPCIe{
+		util:    newColumn(signals.GPUUtil),
+		columns: [2]*column{newColumn(signals.GPUPCIeWidth), newColumn(signals.GPUPCIeGen)},
+		low:     [2]map[signals.EntityID]streak{{}, {}},
+		replays: newRateWatch("gpu_pcie", []rateRule{{signals.GPUPCIeReplays, CodePCIeReplays, Errors, 0.5, 10}}),
+	}
+}
+
+func (d *gpuPCIe) Name() string { return "gpu_pcie" }
+
+// Observe implements [Detector].
+func (d *gpuPCIe) Observe(t *Tick, r *Report) {
+	d.util.update(t)
+	for i, c := range d.columns {
+		c.update(t)
+		if t.Frames[c.signal].Len() > 0 {
+			for _, g := range c.byJob(t) {
+				d.judge(t, i, g)
+			}
+		}
+		d.report(t, r, i)
+	}
+	d.replays.Observe(t, r)
+}
+
+func (d *gpuPCIe) judge(t *Tick, i int, g *peerGroup) {
+	var ids []signals.EntityID
+	var values []float64
+	for k, id := range g.ids {
+		u, known := d.util.get(t, id)
+		if g.values[k] > 0 && (!known || u >= busyUtil) {
+			ids = append(ids, id)
+			values = append(values, g.values[k])
+		}
+	}
+	mid := medianOf(values)
+	for k, id := range ids {
+		s := d.low[i][id]
+		s.hold(len(values) >= clockPeers && values[k] < mid, d.columns[i].rows[id].stamp, values[k], mid)
+		keepStreak(d.low[i], id, s)
+	}
+}
+
+func (d *gpuPCIe) report(t *Tick, r *Report, i int) {
+	c := d.columns[i]
+	var ids []signals.EntityID
+	for id, s := range d.low[i] {
+		if _, ok := c.get(t, id); ok && s.windows >= pcieWindows {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		s, e := d.low[i][id], t.Entities.Of(id)
+		f := Finding{
+			Detector: d.Name(), Pattern: PeerOutlier, Signal: c.signal, Entity: e, Direction: signals.Down, Value: s.value,
+			Expected: s.against, Score: math.NaN(), Windows: int(s.windows), Since: unixMilli(s.since),
+			Code: [...]string{CodePCIeWidth, CodePCIeGen}[i],
+		}
+		if j := t.JobOf(e); j != nil {
+			f.Job, f.Peers = j.ID, max(0, len(j.GPUs)-1)
+		}
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Renumber implements [Renumberer].
+func (d *gpuPCIe) Renumber(to []signals.EntityID, n int) {
+	d.util.renumber(to)
+	for i := range d.columns {
+		d.columns[i].renumber(to)
+		d.low[i] = renumberMap(d.low[i], to)
+	}
+	d.replays.Renumber(to, n)
+}

@@ -1,0 +1,78 @@
+package detectors
+
+import (
+	"math"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// portErrors watches the error counters of NIC ports: bit errors, lost and
+// repeated packets. Which of them mean something depends on the fabric; what a
+// fabric lacks has no series and no finding.
+type portErrors struct {
+	*rateWatch
+	sent  *column // bytes sent, for the share of repeated bytes
+	share int     // index of the rule of that share
+	ids   []signals.EntityID
+	rates []float64
+	times []int64
+}
+
+func newPortErrors() *portErrors {
+	rules := []rateRule{
+		{signals.NICSymbolErrors, CodeBitErrors, Errors, 1, 10},
+		{signals.NICRxErrors, CodeBitErrors, Errors, 0.5, 10},
+		{signals.NICICRC, CodeBitErrors, Errors, 0.2, 10},
+		{signals.NICLinkIntegrity, CodeBitErrors, Errors, 0.2, 10},
+		{signals.NICOutOfSequence, CodePacketLoss, Errors, 10, 10},
+		{signals.NICSeqErrors, CodePacketLoss, Errors, 5, 10},
+		{signals.NICAckTimeouts, CodeRetransmissions, Errors, 0.2, 10},
+		{signals.NICRetransmits, CodeRetransmissions, Errors, 5, 10},
+		{signals.NICRemoteUnresponsive, CodeRemoteSilent, Errors, 0.05, 10},
+		{signals.NICRemoteImpaired, CodeRemoteSilent, Errors, 0.05, 10},
+		{signals.NICDiscards, CodeDiscards, Errors, 10, 10},
+		// Last: the share of bytes sent again, which is no counter of its own.
+		{signals.NICRetransmitBytes, CodeRetransmissions, Errors, 2e-4, 8},
+	}
+	return &portErrors{rateWatch: newRateWatch("port_errors", rules), sent: newColumn(signals.NICTx), share: len(rules) - 1}
+}
+
+// leastTraffic is the rate below which a share of bytes says nothing.
+const leastTraffic = 1e6
+
+// Observe implements [Detector].
+func (d *portErrors) Observe(t *Tick, r *Report) {
+	d.sent.update(t)
+	for i := range d.rules {
+		f := t.Frames[d.rules[i].signal]
+		switch {
+		case f.Len() == 0:
+		case i == d.share:
+			d.shares(t, f)
+			d.observe(t, i, d.ids, d.rates, d.times)
+		default:
+			d.observe(t, i, f.Entity, f.Value, f.Stamp)
+		}
+		d.report(t, i, r)
+	}
+}
+
+// shares divides repeated bytes by all bytes sent.
+func (d *portErrors) shares(t *Tick, f *signals.Frame) {
+	d.ids, d.rates, d.times = d.ids[:0], d.rates[:0], d.times[:0]
+	for k, id := range f.Entity {
+		sent, ok := d.sent.get(t, id)
+		if !ok || sent < leastTraffic || math.IsNaN(f.Value[k]) {
+			continue
+		}
+		d.ids = append(d.ids, id)
+		d.rates = append(d.rates, f.Value[k]/sent)
+		d.times = append(d.times, f.Stamp[k])
+	}
+}
+
+// Renumber implements [Renumberer].
+func (d *portErrors) Renumber(to []signals.EntityID, n int) {
+	d.rateWatch.Renumber(to, n)
+	d.sent.renumber(to)
+}

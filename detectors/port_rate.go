@@ -1,0 +1,159 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// portRate compares the negotiated rate of a port with ports that have the same
+// card model, and with its own past. Cards of different models are never
+// compared; a card that has one rate in all hosts (a storage card, an older
+// generation) has nothing to answer for.
+type portRate struct {
+	rate, state *column
+	models      map[signals.Entity]string
+	ports       map[signals.EntityID]rateMemory
+}
+
+type rateMemory struct {
+	best   float64 // the highest rate seen
+	streak streak
+}
+
+// rateBelow is the part of the peers' rate under which a port is degraded: lanes
+// and speeds are lost by halves, so anything between 0.5 and 1 separates them.
+const rateBelow = 0.8
+
+func newPortRate() *portRate {
+	return &portRate{
+		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState),
+		models: map[signals.Entity]string{}, ports: map[signals.EntityID]rateMemory{},
+	}
+}
+
+func (d *portRate) Name() string { return "port_rate" }
+
+// Observe implements [Detector].
+func (d *portRate) Observe(t *Tick, r *Report) {
+	d.rate.update(t)
+	d.state.update(t)
+	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
+		for _, id := range f.Entity {
+			e := t.Entities.Of(id)
+			d.models[e.Thing()] = e.Detail
+		}
+	}
+	ids := d.rate.sorted(t)
+	if len(ids) == 0 {
+		return
+	}
+	peers := d.group(t, ids)
+	for _, id := range ids {
+		d.judge(t, r, id, peers)
+	}
+}
+
+// ratePeers are the rates of ports by card model and by (model, device name).
+type ratePeers struct{ model, name map[string][]float64 }
+
+func (d *portRate) keys(e signals.Entity) (model, name string) {
+	model = d.models[e.Thing()]
+	return model, model + "|" + e.Device + "|" + e.Port
+}
+
+// usable says whether a port is up: the rate of a port without a link means
+// nothing.
+func (d *portRate) usable(t *Tick, id signals.EntityID) bool {
+	if v, ok := d.rate.get(t, id); !ok || v <= 0 {
+		return false
+	}
+	v, ok := d.state.get(t, id)
+	return !ok || v == stateActive
+}
+
+func (d *portRate) group(t *Tick, ids []signals.EntityID) ratePeers {
+	p := ratePeers{map[string][]float64{}, map[string][]float64{}}
+	for _, id := range ids {
+		if !d.usable(t, id) {
+			continue
+		}
+		v, _ := d.rate.get(t, id)
+		model, name := d.keys(t.Entities.Of(id))
+		p.name[name] = append(p.name[name], v)
+		if model != "" {
+			p.model[model] = append(p.model[model], v)
+		}
+	}
+	for _, m := range []map[string][]float64{p.model, p.name} {
+		for _, list := range m {
+			slices.Sort(list)
+		}
+	}
+	return p
+}
+
+func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID, peers ratePeers) {
+	if !d.usable(t, id) {
+		return
+	}
+	v, _ := d.rate.get(t, id)
+	m := d.ports[id]
+	e := t.Entities.Of(id)
+	expected, n, low := d.compare(e, v, max(m.best, v), peers)
+	if m.best < v {
+		m.best = v
+	}
+	stamp := d.rate.rows[id].stamp
+	stands := m.streak.hold(low, stamp, v, expected)
+	d.ports[id] = m
+	if !stands {
+		return
+	}
+	f := Finding{
+		Detector: d.Name(), Pattern: PeerOutlier, Signal: signals.NICRate, Entity: e, Direction: signals.Down,
+		Value: m.streak.value, Expected: m.streak.against, Score: math.NaN(), Peers: n, Windows: int(m.streak.windows),
+		Since: unixMilli(m.streak.since), Code: CodeRateBelow,
+	}
+	if j := t.JobOf(e); j != nil {
+		f.Job = j.ID
+	}
+	r.Findings = append(r.Findings, f)
+}
+
+// compare says whether v is below what the same card does elsewhere; best is the
+// highest rate the port itself had. With too few peers its own past decides.
+func (d *portRate) compare(e signals.Entity, v, best float64, peers ratePeers) (expected float64, n int, low bool) {
+	fell := v < rateBelow*best
+	model, name := d.keys(e)
+	same := peers.name[name]
+	if len(same) >= 4 {
+		mid := same[len(same)/2]
+		return mid, len(same) - 1, v < rateBelow*mid && (fell || shareAt(same, v) <= 0.25)
+	}
+	all := peers.model[model]
+	if len(all) >= 4 {
+		mid := all[len(all)/2]
+		return mid, len(all) - 1, v < rateBelow*mid && (fell || shareAt(all, v)*float64(len(all)) <= 1)
+	}
+	return best, 0, fell
+}
+
+// shareAt is the share of a sorted list that lies within 2 % of v.
+func shareAt(list []float64, v float64) float64 {
+	n := 0
+	for _, x := range list {
+		if math.Abs(x-v) <= 0.02*v {
+			n++
+		}
+	}
+	return float64(n) / float64(len(list))
+}
+
+// Renumber implements [Renumberer].
+func (d *portRate) Renumber(to []signals.EntityID, _ int) {
+	d.rate.renumber(to)
+	d.state.renumber(to)
+	d.ports = renumberMap(d.ports, to)
+}

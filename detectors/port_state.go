@@ -1,0 +1,153 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// portState watches whether NIC ports are active. A port that was never seen
+// active is not provisioned and says nothing (dual-port cards have a second
+// port that is down for ever). Downtime is summed over a while, because seconds
+// without a link, not the number of events, decide whether a job survives.
+type portState struct {
+	state, phys *column
+	ports       map[signals.EntityID]portMemory
+}
+
+// portMemory is the past of one port.
+type portMemory struct {
+	active  bool  // was seen active
+	down    bool  // is not active now
+	since   int64 // Unix ms of the change
+	value   float64
+	periods []downPeriod // newest last
+}
+
+// downPeriod is one time without a link, in Unix ms.
+type downPeriod struct{ from, to int64 }
+
+const (
+	portMemoryFor  = time.Hour
+	portWindow     = 10 * time.Minute
+	periodsKept    = 16
+	stateActive    = 4
+	physLinkUp     = 5
+	leastDownPause = 5 * time.Second // one scrape down counts as this much at least
+)
+
+func newPortState() *portState {
+	return &portState{
+		state: newColumn(signals.NICState), phys: newColumn(signals.NICPhysState),
+		ports: map[signals.EntityID]portMemory{},
+	}
+}
+
+func (d *portState) Name() string { return "port_state" }
+
+// Observe implements [Detector].
+func (d *portState) Observe(t *Tick, r *Report) {
+	d.state.update(t)
+	d.phys.update(t)
+	if f := t.Frames[signals.NICState]; f.Len() > 0 {
+		for i, id := range f.Entity {
+			worst := f.Value[i]
+			if f.Min != nil {
+				worst = f.Min[i]
+			}
+			d.observe(id, f.Value[i], worst, f.Stamp[i])
+		}
+	} else if f := t.Frames[signals.NICPhysState]; f.Len() > 0 && len(d.state.rows) == 0 {
+		for i, id := range f.Entity {
+			v := f.Value[i]
+			if v == physLinkUp {
+				v = stateActive
+			}
+			d.observe(id, v, v, f.Stamp[i])
+		}
+	}
+	d.report(t, r)
+}
+
+// observe takes one sample; worst is the lowest state since the one before.
+func (d *portState) observe(id signals.EntityID, v, worst float64, stamp int64) {
+	if math.IsNaN(v) {
+		return
+	}
+	p := d.ports[id]
+	was := p.active
+	switch {
+	case v == stateActive && p.down:
+		p.down = false
+		p.periods = append(p.periods, downPeriod{p.since, stamp})
+	case v == stateActive && was && worst < stateActive && worst > 0:
+		p.periods = append(p.periods, downPeriod{stamp - leastDownPause.Milliseconds(), stamp})
+	case v != stateActive && was && !p.down:
+		p.down, p.since = true, stamp
+	}
+	p.active = p.active || v == stateActive
+	p.value = v
+	if len(p.periods) > periodsKept {
+		p.periods = slices.Delete(p.periods, 0, len(p.periods)-periodsKept)
+	}
+	d.ports[id] = p
+}
+
+func (d *portState) report(t *Tick, r *Report) {
+	var ids []signals.EntityID
+	for id, p := range d.ports {
+		for len(p.periods) > 0 && t.Time.UnixMilli()-p.periods[0].to > portMemoryFor.Milliseconds() {
+			p.periods = p.periods[1:]
+			d.ports[id] = p
+		}
+		if p.down || len(p.periods) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		p := d.ports[id]
+		e := t.Entities.Of(id)
+		base := Finding{Detector: d.Name(), Signal: signals.NICState, Entity: e, Direction: signals.Down, Score: math.NaN(), Expected: math.NaN()}
+		if j := t.JobOf(e); j != nil {
+			base.Job = j.ID
+		}
+		if p.down {
+			f := base
+			f.Pattern, f.Code, f.Value, f.Expected = Fact, CodePortNotActive, p.value, stateActive
+			f.Since = unixMilli(p.since)
+			f.Count = t.Time.Sub(f.Since).Seconds()
+			r.Findings = append(r.Findings, f)
+		}
+		f := base
+		f.Pattern, f.Code = Event, CodePortDowntime
+		f.Value, f.Count, f.Since = p.downtime(t.Time.UnixMilli())
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// downtime is the seconds without a link in the last 10 min, the number of
+// times in the last hour, and the beginning of the newest.
+func (p *portMemory) downtime(now int64) (seconds, times float64, since time.Time) {
+	from := now - portWindow.Milliseconds()
+	all := p.periods
+	if p.down {
+		all = append(slices.Clone(all), downPeriod{p.since, now})
+	}
+	for _, q := range all {
+		if q.to > from {
+			seconds += float64(q.to-max(q.from, from)) / 1000
+		}
+		since = unixMilli(q.from)
+	}
+	return seconds, float64(len(all)), since
+}
+
+// Renumber implements [Renumberer].
+func (d *portState) Renumber(to []signals.EntityID, _ int) {
+	d.state.renumber(to)
+	d.phys.renumber(to)
+	d.ports = renumberMap(d.ports, to)
+}

@@ -1,0 +1,182 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// rateRule says when the rate of one counter is unusual.
+type rateRule struct {
+	signal  signals.ID
+	code    string
+	pattern Pattern
+	// floor is the least rate worth a word; ratio how far above the fabric's
+	// median and the series' own past it must be. The floors are far below
+	// the limits in public use (NVSentinel calls 10 symbol errors and 1 ack
+	// timeout per second degraded), because here the comparison decides.
+	floor, ratio float64
+}
+
+// rateState is the past of one series.
+type rateState struct {
+	streak streak
+	calm   float64
+	n      uint16
+	last   int64
+}
+
+// rateWatch compares the rate of each series with the fabric's median and with
+// its own past. A counter that rises slowly for ever on a healthy fabric is
+// judged by its rate against others, not by being non-zero; a whole fabric
+// that rises is judged against its past.
+type rateWatch struct {
+	name  string
+	rules []rateRule
+	state []map[signals.EntityID]rateState
+	// fabric is the calm level of the median over all series, by rule.
+	fabric []float64
+	tmp    []float64
+}
+
+// rateLearn is how many calm samples make an own past.
+const rateLearn = 8
+
+func newRateWatch(name string, rules []rateRule) *rateWatch {
+	w := &rateWatch{name: name, rules: rules, fabric: make([]float64, len(rules))}
+	for i := range rules {
+		w.state = append(w.state, map[signals.EntityID]rateState{})
+		w.fabric[i] = math.NaN()
+	}
+	return w
+}
+
+func (w *rateWatch) Name() string { return w.name }
+
+// Observe implements [Detector].
+func (w *rateWatch) Observe(t *Tick, r *Report) {
+	for i := range w.rules {
+		f := t.Frames[w.rules[i].signal]
+		if f.Len() > 0 {
+			w.observe(t, i, f.Entity, f.Value, f.Stamp)
+		}
+		w.report(t, i, r)
+	}
+}
+
+// observe takes one column of rates.
+func (w *rateWatch) observe(t *Tick, i int, ids []signals.EntityID, rates []float64, stamps []int64) {
+	rule, state := &w.rules[i], w.state[i]
+	median := w.median(rates)
+	if math.IsNaN(median) {
+		return
+	}
+	if math.IsNaN(w.fabric[i]) {
+		w.fabric[i] = median
+	}
+	calm := w.fabric[i]
+	if median < max(rule.floor/2, 3*calm) {
+		w.fabric[i] += 0.02 * (median - calm)
+	}
+	for k, id := range ids {
+		v := rates[k]
+		if math.IsNaN(v) || v < 0 {
+			continue
+		}
+		st, seen := state[id]
+		if v == 0 && !seen {
+			continue // a flat counter needs no memory
+		}
+		st.last = stamps[k]
+		base := calm
+		if st.n >= rateLearn {
+			base = max(base, st.calm)
+		}
+		limit := max(rule.floor, rule.ratio*base)
+		if st.streak.windows > 0 {
+			limit /= 2
+		}
+		high := v >= limit
+		against := median
+		if median >= limit/2 {
+			against = max(calm, 0)
+		}
+		st.streak.hold(high, stamps[k], v, against)
+		if !high && !t.Frozen(t.Entities.Of(id)) {
+			if st.n == 0 {
+				st.calm = v
+			} else {
+				st.calm += 0.05 * (v - st.calm)
+			}
+			st.n = uint16(min(int(st.n)+1, math.MaxUint16))
+		}
+		state[id] = st
+	}
+}
+
+// median of the rates that are known, without sorting where most are zero.
+func (w *rateWatch) median(rates []float64) float64 {
+	w.tmp = w.tmp[:0]
+	known := 0
+	for _, v := range rates {
+		if math.IsNaN(v) || v < 0 {
+			continue
+		}
+		known++
+		if v > 0 {
+			w.tmp = append(w.tmp, v)
+		}
+	}
+	if known == 0 {
+		return math.NaN()
+	}
+	half := known/2 + 1
+	zeros := known - len(w.tmp)
+	if zeros >= half {
+		return 0
+	}
+	slices.Sort(w.tmp)
+	return w.tmp[half-1-zeros]
+}
+
+// report adds a finding for every series that stands out for two samples.
+func (w *rateWatch) report(t *Tick, i int, r *Report) {
+	rule, state := &w.rules[i], w.state[i]
+	var ids []signals.EntityID
+	for id, st := range state {
+		if t.Time.UnixMilli()-st.last > 3*columnAge.Milliseconds() {
+			if st.streak.windows > 0 || t.Time.UnixMilli()-st.last > 100*columnAge.Milliseconds() {
+				delete(state, id)
+			}
+			continue
+		}
+		if st.streak.windows >= 2 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		st := state[id]
+		e := t.Entities.Of(id)
+		f := Finding{
+			Detector: w.name, Pattern: rule.pattern, Signal: rule.signal, Entity: e, Direction: signals.Up,
+			Value: st.streak.value, Expected: st.streak.against, Score: math.NaN(), Peers: max(0, len(state)-1),
+			Windows: int(st.streak.windows), Since: unixMilli(st.streak.since), Code: rule.code,
+		}
+		if n := t.Frames[rule.signal].Len(); n > 0 {
+			f.Peers = n - 1
+		}
+		if j := t.JobOf(e); j != nil {
+			f.Job = j.ID
+		}
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Renumber implements [Renumberer].
+func (w *rateWatch) Renumber(to []signals.EntityID, _ int) {
+	for i := range w.state {
+		w.state[i] = renumberMap(w.state[i], to)
+	}
+}

@@ -1,0 +1,168 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// traffic compares how much each NIC carries, relative to its own past in this
+// job, with its sister ports. Byte rates do not tell one member of a ring from
+// another; they do tell traffic of others (one port rises while its sisters
+// fall) and a port that is no longer used (near zero while its sisters carry).
+type traffic struct {
+	models map[signals.Entity]string
+	dirs   [2]trafficSide
+}
+
+type trafficSide struct {
+	column *column
+	ports  map[signals.EntityID]trafficMemory
+}
+
+type trafficMemory struct {
+	job         string
+	level       float64 // own calm level in this job, B/s
+	n           uint16
+	above, gone streak
+}
+
+const (
+	trafficLearn = 8    // samples before a level counts
+	trafficBusy  = 1e8  // B/s, about 1 % of a 100G port: below it a NIC is idle
+	trafficAbove = 1.5  // of the sisters' ratio
+	trafficGone  = 0.02 // of the own level
+	sistersAlive = 0.3  // of their own level, while this one is gone
+)
+
+func newTraffic() *traffic {
+	d := &traffic{models: map[signals.Entity]string{}}
+	for i, id := range []signals.ID{signals.NICTx, signals.NICRx} {
+		d.dirs[i] = trafficSide{newColumn(id), map[signals.EntityID]trafficMemory{}}
+	}
+	return d
+}
+
+func (d *traffic) Name() string { return "nic_traffic" }
+
+// Observe implements [Detector].
+func (d *traffic) Observe(t *Tick, r *Report) {
+	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
+		for _, id := range f.Entity {
+			e := t.Entities.Of(id)
+			d.models[e.Thing()] = e.Detail
+		}
+	}
+	for i := range d.dirs {
+		d.dirs[i].observe(t, d.models)
+		d.dirs[i].report(t, d.Name(), r)
+	}
+}
+
+// observe judges every port against its sisters on the host.
+func (s *trafficSide) observe(t *Tick, models map[signals.Entity]string) {
+	s.column.update(t)
+	if t.Frames[s.column.signal].Len() == 0 {
+		return
+	}
+	type sisterhood struct{ host, model string }
+	ratios := map[sisterhood][]float64{}
+	ids := s.column.sorted(t)
+	ratio := make([]float64, len(ids))
+	for i, id := range ids {
+		e := t.Entities.Of(id)
+		m := s.settle(t, id, e)
+		ratio[i] = math.NaN()
+		if m.n >= trafficLearn && m.level >= trafficBusy {
+			ratio[i] = s.column.rows[id].value / m.level
+			k := sisterhood{e.Host, models[e.Thing()]}
+			ratios[k] = append(ratios[k], ratio[i])
+		}
+	}
+	for i, id := range ids {
+		e := t.Entities.Of(id)
+		sisters := ratios[sisterhood{e.Host, models[e.Thing()]}]
+		m := s.ports[id]
+		row := s.column.rows[id]
+		above, gone := false, false
+		if x := ratio[i]; !math.IsNaN(x) && len(sisters) >= 2 {
+			mid := medianWithout(sisters, x)
+			above = x >= trafficAbove*mid && row.value >= trafficBusy
+			gone = x <= trafficGone && mid >= sistersAlive
+		}
+		m.above.hold(above, row.stamp, row.value, m.level)
+		m.gone.hold(gone, row.stamp, row.value, m.level)
+		if !above && !gone && !t.Frozen(e) && row.value >= trafficBusy {
+			if m.n == 0 {
+				m.level = row.value
+			}
+			m.level += 0.05 * (row.value - m.level)
+			m.n = uint16(min(int(m.n)+1, math.MaxUint16))
+		}
+		s.ports[id] = m
+	}
+}
+
+// settle begins anew when another job uses the host: levels belong to a job.
+func (s *trafficSide) settle(t *Tick, id signals.EntityID, e signals.Entity) trafficMemory {
+	m := s.ports[id]
+	job := ""
+	if j := t.JobOf(e); j != nil {
+		job = j.ID
+	}
+	if m.job != job && job != "" {
+		m = trafficMemory{job: job}
+		s.ports[id] = m
+	}
+	return m
+}
+
+// medianWithout is the median of xs with one x left out.
+func medianWithout(xs []float64, x float64) float64 {
+	rest := make([]float64, 0, len(xs))
+	left := false
+	for _, y := range xs {
+		if y == x && !left {
+			left = true
+			continue
+		}
+		rest = append(rest, y)
+	}
+	return medianOf(rest)
+}
+
+func (s *trafficSide) report(t *Tick, name string, r *Report) {
+	var ids []signals.EntityID
+	for id, m := range s.ports {
+		row, ok := s.column.rows[id]
+		if !ok {
+			delete(s.ports, id)
+			continue
+		}
+		if t.Time.UnixMilli()-row.stamp <= 2*columnAge.Milliseconds() && (m.above.windows >= 3 || m.gone.windows >= 3) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		m := s.ports[id]
+		e := t.Entities.Of(id)
+		f := Finding{Detector: name, Pattern: PeerOutlier, Signal: s.column.signal, Entity: e, Job: m.job, Score: math.NaN()}
+		st, code, dir := m.above, CodeTrafficAbove, signals.Up
+		if m.gone.windows >= 3 {
+			st, code, dir = m.gone, CodeTrafficGone, signals.Down
+		}
+		f.Code, f.Direction, f.Value, f.Expected = code, dir, st.value, st.against
+		f.Windows, f.Since = int(st.windows), unixMilli(st.since)
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Renumber implements [Renumberer].
+func (d *traffic) Renumber(to []signals.EntityID, _ int) {
+	for i := range d.dirs {
+		d.dirs[i].column.renumber(to)
+		d.dirs[i].ports = renumberMap(d.dirs[i].ports, to)
+	}
+}
