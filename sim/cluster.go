@@ -126,7 +126,7 @@ func (c *Cluster) wire() {
 		h.boot = c.start - int64(20+rng.IntN(40))*86400_000
 		h.cpuSec, h.ioSec, h.memSec = 1e4*rng.Float64(), 1e3*rng.Float64(), 10*rng.Float64()
 		for ni, dev := range s.NICs {
-			n := &NIC{host: h, Index: ni, Name: dev, share: 1, advanced: c.start, netdev: fmt.Sprintf("ens%df0np0", ni+1)}
+			n := &NIC{host: h, Index: ni, Name: dev, share: 1, nominal: s.NICRate, card: s.Card, advanced: c.start, netdev: fmt.Sprintf("ens%df0np0", ni+1)}
 			n.healthy()
 			n.moved = 1e14 * (1 + rng.Float64())
 			for _, k := range []int{cLinkDowned, cLinkRecovery, cSymbol} {
@@ -139,7 +139,7 @@ func (c *Cluster) wire() {
 			h.NICs = append(h.NICs, n)
 		}
 		if s.Storage != "" {
-			h.disk = &NIC{host: h, Index: -1, Name: s.Storage, advanced: c.start, netdev: "ens20f0"}
+			h.disk = &NIC{host: h, Index: -1, Name: s.Storage, nominal: s.StorageRate, card: "MT_0000000540", advanced: c.start, netdev: "ens20f0"}
 			h.disk.healthy()
 			h.disk.moved = 1e13 * rng.Float64()
 		}

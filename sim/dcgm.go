@@ -86,6 +86,10 @@ func (h *Host) collect() {
 	for _, g := range h.GPUs {
 		g.advance(h.c.now)
 		g.sample()
+		for f, v := range g.glitch {
+			g.snap[f] = v
+		}
+		g.glitch = nil
 	}
 }
 
@@ -181,22 +185,36 @@ func (h *Host) emitDCGM(t *target, _ int64) {
 		if g.Lost || g.snap[fMemClock] == 0 {
 			continue
 		}
-		index, device := g.index, g.device
-		for f := range fXidCount {
-			if !d.has(f) || f == fXid && g.Xid == 0 && !d.ZeroXid {
-				continue
-			}
-			t.put(&g.refs[f], g.snap[f], fieldName(f), "gpu", index, "UUID", g.UUID, "device", device, "modelName", h.c.shape.Model, d.HostLabel, host)
+		if len(h.mapped) == 0 {
+			g.emit(t, d, host, 0)
+			continue
 		}
-		if d.XidCount && g.Xid != 0 {
-			t.put(&g.refs[fXidCount], g.snap[fXidCount], fieldName(fXidCount), "gpu", index, "UUID", g.UUID, "device", device, d.HostLabel, host,
-				"xid", strconv.Itoa(int(g.Xid)), "window_size_in_ms", "300000")
+		for i, job := range h.mapped[:min(2, len(h.mapped))] {
+			g.emit(t, d, host, i, "hpc_job", job)
 		}
-		if d.NVLinkLinks {
-			for l := range g.linkRefs {
-				t.put(&g.linkRefs[l], g.recovery[l], "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "nvlink", strconv.Itoa(l), "gpu", index,
-					"gpu_uuid", g.UUID, "model_name", h.c.shape.Model, d.HostLabel, host)
-			}
+	}
+}
+
+func (g *GPU) emit(t *target, d Dialect, host string, copyOf int, extra ...string) {
+	model, refs := g.host.c.shape.Model, &g.refs[copyOf]
+	for f := range fXidCount {
+		if !d.has(f) || f == fXid && g.Xid == 0 && !d.ZeroXid {
+			continue
+		}
+		if refs[f] != 0 {
+			t.put(&refs[f], g.snap[f], "")
+			continue
+		}
+		t.put(&refs[f], g.snap[f], fieldName(f), append([]string{"gpu", g.index, "UUID", g.UUID, "device", g.device, "modelName", model, d.HostLabel, host}, extra...)...)
+	}
+	if d.XidCount && g.Xid != 0 {
+		t.put(&refs[fXidCount], g.snap[fXidCount], fieldName(fXidCount), "gpu", g.index, "UUID", g.UUID, "device", g.device, d.HostLabel, host,
+			"xid", strconv.Itoa(int(g.Xid)), "window_size_in_ms", "300000")
+	}
+	if d.NVLinkLinks && copyOf == 0 {
+		for l := range g.linkRefs {
+			t.put(&g.linkRefs[l], g.recovery[l], "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "nvlink", strconv.Itoa(l), "gpu", g.index,
+				"gpu_uuid", g.UUID, "model_name", model, d.HostLabel, host)
 		}
 	}
 }

@@ -60,13 +60,15 @@ type NIC struct {
 	otherRx       float64
 	counts        [nCounters]float64
 	advanced      int64
-	hw            int // model of the port, for the info series
+	nominal       float64 // rate of a healthy port, B/s
+	card          string
 	refs          nicRefs
 	netdev        string
 	neverActive   bool
 	portRefs      portRefs
 	switchCounts  [2]float64 // transmit wait and symbol errors of the switch's port
 	SwitchWait    float64    // ticks/s of the port towards this NIC
+	uplinkName    string     // how the other end describes it, "" is host and device
 	CurrentLeaf   string     // if recabled
 	fallsBackToIP bool
 }
@@ -128,19 +130,20 @@ type GPU struct {
 	// Xid is the last code.
 	Xid float64
 
-	index, device    string // as labels
-	state            gpuState
-	pinned           bool    // the state is a fault's
-	busy             float64 // relative to a healthy step
-	replays, energy  float64
-	xidAt            int64
-	recovery         [18]float64
-	violations       [2]float64 // thermal, power: ns
-	snap             [nFields]float64
-	refs             [nFields]ref
-	linkRefs         [18]ref
-	advanced         int64
-	tempX, duplicate ar1
+	index, device   string // as labels
+	state           gpuState
+	pinned          bool    // the state is a fault's
+	busy            float64 // relative to a healthy step
+	replays, energy float64
+	xidAt           int64
+	recovery        [18]float64
+	violations      [2]float64 // thermal, power: ns
+	snap            [nFields]float64
+	glitch          map[int]float64 // values of the next collection
+	refs            [2][nFields]ref
+	linkRefs        [18]ref
+	advanced        int64
+	tempX           ar1
 }
 
 // slowness is the factor on compute time.
@@ -150,7 +153,7 @@ func (g *GPU) slowness() float64 { return g.Slow * g.host.Slow / g.Clock }
 func (g *GPU) path(rng *rand.Rand) float64 {
 	f := g.PCIe
 	for _, n := range g.NICs {
-		v := n.Rate / g.host.c.shape.NICRate * n.Factor / max(1, n.share)
+		v := n.Rate / n.nominal * n.Factor / max(1, n.share)
 		if n.leaf != nil {
 			v *= n.leaf.Factor
 		}
@@ -196,6 +199,7 @@ type Host struct {
 	refs            hostRefs
 	job             *Job
 	drainRef        ref
+	mapped          []string // jobs in the mapping folder of the GPU exporter
 }
 
 func (h *Host) healthy() {
@@ -205,7 +209,7 @@ func (h *Host) healthy() {
 
 func (n *NIC) healthy() {
 	s := n.host.c.shape
-	n.Rate, n.State, n.Phys, n.Factor, n.Jitter, n.Tx, n.Rx, n.SwitchWait = s.NICRate, 4, 5, 1, 0, 0, 0, 1e5
+	n.Rate, n.State, n.Phys, n.Factor, n.Jitter, n.Tx, n.Rx, n.SwitchWait = n.nominal, 4, 5, 1, 0, 0, 0, 1e5
 	n.Rates = [nCounters]float64{
 		cXmitWait: s.Healthy.XmitWait, cOutOfSequence: s.Healthy.OutOfSequence, cECN: s.Healthy.ECN, cCNPSent: s.Healthy.CNPSent,
 		cCNPHandled: s.Healthy.CNPHandled, cPauseRx: s.Healthy.RxPause * 1e6,
@@ -214,7 +218,7 @@ func (n *NIC) healthy() {
 		n.Rates[cRetransBytes] = 1e-5 * s.Healthy.NICBytes
 	}
 	if n.Index < 0 {
-		n.Rate, n.Tx, n.Rx = s.StorageRate, 1e8, 5e7
+		n.Tx, n.Rx = 1e8, 5e7
 		n.Rates = [nCounters]float64{}
 	}
 	if n.neverActive {

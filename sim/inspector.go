@@ -34,12 +34,11 @@ type row struct {
 	sequence int64
 }
 
-func (f *file) unlink(t *target) {
+func (f *file) unlink() {
 	f.mtime = 0
 	for i := range f.rows {
 		f.rows[i].present = false
 	}
-	_ = t
 }
 
 // dump is what the profilers of a host's processes do at the end of a window.
@@ -186,12 +185,16 @@ func rowLabels(h *Host, j *Job, cs *commState, r int, send bool) []string {
 	} else if cs.pipe != nil || name == "DP Group" {
 		name = fmt.Sprintf("%s %d", name, g)
 	}
+	version := j.Spec.Version
+	if version == "" {
+		version = "v5.1"
+	}
 	kind := "collective"
 	if cs.pipe != nil {
 		kind = "p2p_operation"
 	}
 	l := []string{
-		"version", "v5.1", "slurm_job_id", jobID, "node", node, "gpu", gpu, "comm_name", name,
+		"version", version, "slurm_job_id", jobID, "node", node, "gpu", gpu, "comm_name", name,
 		"n_nodes", strconv.Itoa(int(cs.nodes[g])), "nranks", strconv.Itoa(size), kind, op, "message_size", bucket(cs.spec.Size),
 	}
 	if cs.pipe == nil {

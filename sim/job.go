@@ -76,8 +76,8 @@ type JobSpec struct {
 	InitFor float64
 	// NICs is the number of GPUs with a NIC in use; 0 is all.
 	NICs int
-	// StepMetric exports the optional step counter and step time.
-	StepMetric bool
+	// Version of the profiler, "v5.1" if empty.
+	Version string
 	// CommName overrides all communicator names.
 	CommName string
 }
@@ -283,5 +283,14 @@ func (j *Job) groupSize(k GroupKind) int {
 		return l.EP
 	default:
 		return l.TP * l.DP * l.PP
+	}
+}
+
+// relabel makes the next dumps carry the changed sizes and algorithms.
+func (j *Job) relabel() {
+	for _, h := range j.hosts {
+		for i := range h.files {
+			h.files[i].keys = nil
+		}
 	}
 }

@@ -9,9 +9,9 @@ func (j *Job) begin() {
 		h.job = j
 		for i := range h.NICs {
 			h.NICs[i].share = 1
-			if j.Spec.NICs > 0 && c.shape.gpuOfNIC(i) >= j.Spec.NICs {
-				h.NICs[i].share = 0
-			}
+		}
+		if j.Spec.NICs > 0 {
+			j.concentrate(h)
 		}
 	}
 	if j.Spec.StartAt == 0 || j.Spec.InitFor <= 0 {
@@ -28,6 +28,19 @@ func (j *Job) begin() {
 			j.train()
 		}
 	})
+}
+
+// concentrate puts the traffic of all GPUs on the first NICs of a host.
+func (j *Job) concentrate(h *Host) {
+	for i, n := range h.NICs {
+		n.share = 0
+		if i < j.Spec.NICs {
+			n.share = 1
+		}
+	}
+	for gi, g := range h.GPUs {
+		g.NICs = []*NIC{h.NICs[gi*j.Spec.NICs/len(h.GPUs)]}
+	}
 }
 
 // train starts a step.
@@ -121,7 +134,7 @@ func (j *Job) end(kill bool) {
 		}
 		if !kill {
 			for i := range h.files {
-				h.files[i].unlink(h.node)
+				h.files[i].unlink()
 			}
 		}
 	}

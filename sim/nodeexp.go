@@ -107,29 +107,26 @@ func (h *Host) emitHost(t *target) {
 	t.put(&r.uname, 1, "node_uname_info", "domainname", "(none)", "machine", "x86_64", "nodename", h.c.opt.Dialect.node(h.Name), "release", h.Release, "sysname", "Linux", "version", "#53-Ubuntu SMP")
 }
 
-// maxCounter is where a narrow hardware counter stops.
-const maxCounter = 4294967295
-
 func (n *NIC) emitIB(t *target, now int64) {
 	r := &n.refs
 	c := n.host.c
-	card, hca := c.shape.Card, "MT4129"
+	hca := "MT4129"
 	if n.Index < 0 {
-		card, hca = "MT_0000000540", "MT4119"
+		hca = "MT4119"
 	}
 	t.put(&r.state, float64(n.State), "node_infiniband_state_id", "device", n.Name, "port", "1")
 	t.put(&r.phys, float64(n.Phys), "node_infiniband_physical_state_id", "device", n.Name, "port", "1")
 	t.put(&r.rate, n.Rate, "node_infiniband_rate_bytes_per_second", "device", n.Name, "port", "1")
 	t.put(&r.tx, math.Floor(n.bytes(now)), "node_infiniband_port_data_transmitted_bytes_total", "device", n.Name, "port", "1")
 	t.put(&r.rx, math.Floor(n.bytes(now)-n.otherTx+n.otherRx), "node_infiniband_port_data_received_bytes_total", "device", n.Name, "port", "1")
-	t.put(&r.info, 1, "node_infiniband_info", "board_id", card, "device", n.Name, "firmware_version", "28.42.1000", "hca_type", hca)
+	t.put(&r.info, 1, "node_infiniband_info", "board_id", n.card, "device", n.Name, "firmware_version", "28.42.1000", "hca_type", hca)
 	roce := c.shape.Fabric == FabricToR
 	for k := range cPauseRx {
 		name, hw := nicSeries(k)
 		if hw && (!c.opt.Dialect.HWCounters || n.Index < 0 || !roce && k >= cECN) || roce && k == cXmitWait {
 			continue
 		}
-		t.put(&r.counts[k], min(maxIf(k), math.Floor(n.counts[k])), name, "device", n.Name, "port", "1")
+		t.put(&r.counts[k], math.Floor(n.counts[k]), name, "device", n.Name, "port", "1")
 	}
 	if roce {
 		t.put(&r.counts[cCarrierDown], n.counts[cCarrierDown], "node_network_carrier_down_changes_total", "device", n.netdev)
@@ -137,13 +134,6 @@ func (n *NIC) emitIB(t *target, now int64) {
 			n.emitEthtool(t)
 		}
 	}
-}
-
-func maxIf(k int) float64 {
-	if k == cXmitWait {
-		return maxCounter * 1e6 // the 64-bit form
-	}
-	return maxCounter
 }
 
 func (n *NIC) emitEthtool(t *target) {
@@ -176,7 +166,11 @@ func (n *NIC) emitEFA(t *target, now int64) {
 	r := &n.refs
 	b := n.bytes(now)
 	if n.fallsBackToIP {
-		t.put(&r.netTx, math.Floor(b), "node_network_transmit_bytes_total", "device", "eth0")
+		if n.Index == 0 {
+			all := math.Floor(b * float64(len(n.host.NICs)))
+			t.put(&r.netTx, all, "node_network_transmit_bytes_total", "device", "eth0")
+			t.put(&r.netRx, all, "node_network_receive_bytes_total", "device", "eth0")
+		}
 		b = 0
 	}
 	t.put(&r.efaTx, math.Floor(b), "node_amazonefa_tx_bytes", "device", n.Name, "port", "1")

@@ -39,12 +39,16 @@ func (c *Cluster) emitInfiniband(t *target, now int64) {
 			if n.CurrentLeaf != "" {
 				leaf = n.CurrentLeaf
 			}
+			name := n.uplinkName
+			if name == "" {
+				name = h.Name + " " + n.Name
+			}
 			r := &n.portRefs
 			port := c.shape.leafPort(h.Index, n.Index)
 			g := guid(1, n.leaf.Index, 0)
 			if n.State == 4 {
 				if r.info == 0 {
-					t.put(&r.info, 1, "infiniband_switch_uplink_info", "guid", g, "port", port, "switch", leaf, "uplink", h.Name+" "+n.Name,
+					t.put(&r.info, 1, "infiniband_switch_uplink_info", "guid", g, "port", port, "switch", leaf, "uplink", name,
 						"uplink_guid", guid(2, h.Index, n.Index), "uplink_type", "CA", "uplink_port", "1", "uplink_lid", strconv.Itoa(100+h.Index*16+n.Index))
 				} else {
 					t.put(&r.info, 1, "")
