@@ -47,7 +47,7 @@ func fields(v reflect.Value, fn func(key, check string, field reflect.Value)) {
 
 // set puts one value into one field.
 func (r *report) set(path string, data any, v reflect.Value) {
-	if text, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if text, ok := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); ok {
 		r.setText(path, data, v, text)
 		return
 	}
@@ -160,7 +160,7 @@ func (r *report) setSlice(path string, data any, v reflect.Value) {
 	for i, element := range elements {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		e := out.Index(i)
-		if d, ok := e.Addr().Interface().(defaulter); ok {
+		if d, ok := reflect.TypeAssert[defaulter](e.Addr()); ok {
 			d.setDefaults()
 		}
 		if table, ok := element.(map[string]any); ok {
@@ -186,7 +186,7 @@ func (r *report) setMap(path string, data any, v reflect.Value) {
 	out := reflect.MakeMap(v.Type())
 	for _, key := range sortedKeys(table) {
 		e := reflect.New(v.Type().Elem()).Elem()
-		if d, ok := e.Addr().Interface().(defaulter); ok {
+		if d, ok := reflect.TypeAssert[defaulter](e.Addr()); ok {
 			d.setDefaults()
 		}
 		r.set(join(path, key), table[key], e)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"maps"
+
 	promconfig "github.com/prometheus/common/config"
 )
 
@@ -81,8 +83,6 @@ func (s Source) Client() promconfig.HTTPClientConfig {
 	}
 	h := s.HTTPClient
 	h.Headers = map[string]Secret{name: Secret(s.Tenant)}
-	for k, v := range s.Headers {
-		h.Headers[k] = v
-	}
+	maps.Copy(h.Headers, s.Headers)
 	return h.Client()
 }

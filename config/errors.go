@@ -100,8 +100,8 @@ func (r *report) add(path, format string, args ...any) {
 }
 
 // addTable reports a mistake about a table as a whole.
-func (r *report) addTable(path, format string, args ...any) {
-	r.addAt(path, r.display(path), "", format, args...)
+func (r *report) addTable(path, msg string) {
+	r.addAt(path, r.display(path), "", "%s", msg)
 }
 
 func (r *report) addAt(path, table, key, format string, args ...any) {

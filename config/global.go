@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Durations of the defaults, to read like the documentation.
 const (
@@ -45,9 +48,7 @@ func (g *Global) setDefaults() {
 // cluster's name.
 func (g Global) Labels() map[string]string {
 	labels := make(map[string]string, len(g.ExternalLabels)+1)
-	for name, value := range g.ExternalLabels {
-		labels[name] = value
-	}
+	maps.Copy(labels, g.ExternalLabels)
 	if g.Cluster != "" {
 		labels["cluster"] = g.Cluster
 	}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,7 +50,7 @@ func TestLoadMissingFile(t *testing.T) {
 	_, err := Load(filepath.Join(t.TempDir(), "absent.toml"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	var all Errors
-	require.False(t, errors.As(err, &all))
+	require.NotErrorAs(t, err, &all)
 }
 
 func TestLoadHugeFile(t *testing.T) {

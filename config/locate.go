@@ -101,8 +101,8 @@ func (l *locator) key() []string {
 		if l.at >= len(l.text) {
 			return parts
 		}
-		switch c := l.text[l.at]; {
-		case c == '"' || c == '\'':
+		switch c := l.text[l.at]; c {
+		case '"', '\'':
 			start := l.at
 			l.str()
 			parts = append(parts, strings.Trim(l.text[start:l.at], string(c)))

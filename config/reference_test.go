@@ -28,7 +28,6 @@ type key struct {
 	name, doc, value, example string
 	words                     []string
 	typ                       string
-	table                     bool
 }
 
 // table is one table with all keys.
@@ -47,7 +46,7 @@ func tables(t *testing.T) []table {
 	var walk func(path, doc string, list, optional bool, typ reflect.Type)
 	walk = func(path, doc string, list, optional bool, typ reflect.Type) {
 		value := reflect.New(typ)
-		if d, ok := value.Interface().(defaulter); ok {
+		if d, ok := reflect.TypeAssert[defaulter](value); ok {
 			d.setDefaults()
 		}
 		at := len(out)

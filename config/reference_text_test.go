@@ -56,7 +56,7 @@ func example(all []table) string {
 // comment wraps a text at 100 columns.
 func comment(b *strings.Builder, text string) {
 	line := "#"
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if len(line)+1+len(word) > 100 {
 			b.WriteString(line + "\n")
 			line = "#"

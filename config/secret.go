@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -106,13 +107,13 @@ func (u *URL) UnmarshalText(text []byte) error {
 	parsed, err := url.Parse(string(text))
 	switch {
 	case err != nil:
-		return fmt.Errorf("is not a URL (not shown, it may hold a password)")
+		return errors.New("is not a URL (not shown, it may hold a password)")
 	case parsed.Scheme == "":
-		return fmt.Errorf(`is not a URL: it has no scheme; write "http://" or "https://" before the host`)
+		return errors.New(`is not a URL: it has no scheme; write "http://" or "https://" before the host`)
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return fmt.Errorf("is not a URL with http or https (scheme %q)", parsed.Scheme)
 	case parsed.Hostname() == "":
-		return fmt.Errorf("is not a URL: it has no host")
+		return errors.New("is not a URL: it has no host")
 	}
 	u.u = parsed
 	return nil

@@ -1,0 +1,127 @@
+# Targets that a newcomer needs: demo, test. `make help` lists all.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+GO      ?= go
+# Checkouts of another user have no version that Go could stamp; ours comes by -ldflags.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+
+VERSION := $(shell cat VERSION)
+
+# The stamp. Its date is that of the commit, so that two builds of one commit are equal.
+PKG      := github.com/prometheus/common/version
+REVISION := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+BRANCH   := $(shell git rev-parse --abbrev-ref HEAD 2>/dev/null || echo unknown)
+EPOCH    := $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+DATE     := $(shell date -u -d @$(EPOCH) +%Y%m%d-%H:%M:%S 2>/dev/null || echo unknown)
+STAMP    := -X $(PKG).Version=$(VERSION) -X $(PKG).Revision=$(REVISION) -X $(PKG).Branch=$(BRANCH) \
+            -X $(PKG).BuildUser=make -X $(PKG).BuildDate=$(DATE)
+
+COMMANDS := $(notdir $(wildcard cmd/*))
+
+# Tools are pinned in modules of their own, so that they stay out of the product's module graph.
+LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
+GOTESTSUM := $(GO) tool -modfile=tools/test/go.mod gotestsum
+NFPM      := $(GO) tool -modfile=tools/go.mod nfpm
+
+# What the tests of one package may take at most, race detector and slow machine included.
+TEST_TIMEOUT ?= 20m
+TEST_FLAGS   ?=
+PACKAGES     ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the commands into bin/
+	@mkdir -p bin
+	@for c in $(COMMANDS); do \
+	  echo "go build bin/$$c"; \
+	  CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "$(STAMP)" -o bin/$$c ./cmd/$$c; \
+	done
+
+FAULT ?= nic
+ALERTMANAGER ?=
+.PHONY: demo
+demo: build ## simulate a cluster with a fault and show the alert (FAULT=nic|straggler|stall|none, ALERTMANAGER=URL)
+	bin/collwatch demo --fault $(FAULT) $(if $(ALERTMANAGER),--alertmanager $(ALERTMANAGER))
+
+.PHONY: test
+test: plugin-test ## all tests, race detector on: unit, script and end to end
+	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: test-quick
+test-quick: ## the Go tests without the race detector
+	$(GO) test -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: test-race
+test-race: ## the Go tests with the race detector, never from the cache
+	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: e2e
+e2e: ## the tests against real servers only
+	@if [ -d e2e ]; then $(GO) test -count=1 -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./e2e/...; else echo "no e2e folder"; fi
+
+.PHONY: e2e-long
+e2e-long: ## tests that take over ten minutes (build tag long)
+	@packages=$$(grep -rlE --include='*_test.go' '^//go:build.*\blong\b' . | xargs -r -n1 dirname | sort -u); \
+	if [ -z "$$packages" ]; then echo "no long tests"; exit 0; fi; \
+	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -tags long -run Long -count=1 -timeout 90m $(TEST_FLAGS) $$packages
+
+.PHONY: bench
+bench: ## print the figures: time, memory and allocations of every benchmark
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES) | grep -v -E '^(PASS|\?|ok .*no test)'
+
+.PHONY: fuzz
+FUZZTIME ?= 30s
+fuzz: ## run every fuzz target for FUZZTIME
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/func //' | while IFS=: read -r file name; do \
+	  echo "$$(dirname $$file) $$name"; \
+	  $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$(dirname $$file)"; \
+	done
+
+.PHONY: fmt
+fmt: ## format the sources
+	$(LINT) fmt
+
+.PHONY: lint
+lint: ## golangci-lint with .golangci.yml
+	$(LINT) run
+
+.PHONY: vuln
+vuln: ## known vulnerabilities; needs the database at https://vuln.go.dev, so it is no part of check
+	$(GO) tool -modfile=tools/go.mod govulncheck ./...
+
+.PHONY: generate
+generate: ## write what is made from the sources: config.example.toml, docs/configuration.md
+	$(GO) test ./config -run 'IsCurrent' -update
+
+.PHONY: check
+check: generate lint ## format, vet, lint, and a look whether generated files are current
+	@unformatted=$$($(LINT) fmt --diff 2>/dev/null); if [ -n "$$unformatted" ]; then echo "$$unformatted"; echo "run make fmt"; exit 1; fi
+	$(GO) vet ./...
+	git diff --exit-code -- config.example.toml docs
+
+# The plugin is C and has a Makefile of its own.
+.PHONY: plugin
+plugin: ## build the NCCL profiler plugin
+	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin; else echo "no plugin folder"; fi
+
+.PHONY: plugin-test
+plugin-test: ## the plugin's own tests, sanitizers included
+	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin test; fi
+
+# Release files. Archives are reproducible: sorted, with the commit's date and no user.
+ARCHES ?= amd64 arm64
+.PHONY: dist
+dist: ## static binaries, archives, packages and checksums for Linux in dist/
+	@VERSION=$(VERSION) EPOCH=$(EPOCH) STAMP="$(STAMP)" COMMANDS="$(COMMANDS)" ARCHES="$(ARCHES)" GO="$(GO)" \
+	  NFPM="$(NFPM)" contrib/packaging/dist.sh
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin dist
+	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin clean; fi

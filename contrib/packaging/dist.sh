@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Builds dist/: static binaries, reproducible archives, deb and rpm packages, a bill of materials, checksums.
+# Called by make dist, which sets VERSION, EPOCH, STAMP, COMMANDS, ARCHES, GO and NFPM.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+: "${VERSION:?call me through make dist}" "${EPOCH:?}" "${STAMP:?}" "${COMMANDS?}" "${ARCHES:?}" "${GO:?}" "${NFPM:?}"
+[ -n "$COMMANDS" ] || { echo "dist: there are no commands in cmd/"; exit 1; }
+
+out=dist
+rm -rf "$out"
+mkdir -p "$out"
+stage_root=$(mktemp -d)
+trap 'rm -rf "$stage_root"' EXIT
+export SOURCE_DATE_EPOCH=$EPOCH VERSION
+
+for arch in $ARCHES; do
+  name=collwatch-$VERSION.linux-$arch
+  stage=$stage_root/$name
+  mkdir -p "$stage"
+  for command in $COMMANDS; do
+    echo "dist: $command for linux/$arch"
+    CGO_ENABLED=0 GOOS=linux GOARCH=$arch $GO build -trimpath -buildvcs=false \
+      -ldflags "-s -w -buildid= $STAMP" -o "$stage/$command" "./cmd/$command"
+  done
+  cp LICENSE README.md CHANGELOG.md config.example.toml "$stage/"
+  cp -r contrib "$stage/contrib"
+  find "$stage/contrib" -name '*_test.go' -delete
+  # The plugin is C: it is in the archive of an architecture for which a compiler is at hand.
+  cc=$(case $arch in amd64) echo x86_64-linux-gnu-gcc ;; arm64) echo aarch64-linux-gnu-gcc ;; esac)
+  if [ -f plugin/Makefile ] && command -v "$cc" >/dev/null; then
+    make -C plugin CC="$cc" BUILD="$stage_root/plugin-$arch" >/dev/null &&
+      find "$stage_root/plugin-$arch" -name '*.so' -exec cp {} "$stage/" \;
+  elif [ -f plugin/Makefile ]; then
+    echo "dist: no $cc, so no plugin for $arch"
+  fi
+  tar --sort=name --mtime="@$EPOCH" --owner=0 --group=0 --numeric-owner --mode='u+rwX,go+rX,go-w' \
+    -C "$stage_root" -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
+
+  for config in contrib/packaging/nfpm-*.yaml; do
+    package=$(basename "$config" .yaml)
+    case $package in
+    nfpm-daemon) needed=collwatch ;;
+    nfpm-exporter) needed=collwatch-exporter ;;
+    esac
+    if [ ! -x "$stage/$needed" ]; then
+      echo "dist: no $needed, so no package of it"
+      continue
+    fi
+    for format in deb rpm; do
+      STAGE=$stage ARCH=$arch $NFPM package --config "$config" --packager $format --target "$out/" >/dev/null
+    done
+  done
+done
+
+# Every module that is linked in, with version and checksum, as the binary itself has them.
+for command in $COMMANDS; do
+  arch=${ARCHES%% *}
+  $GO version -m "$stage_root/collwatch-$VERSION.linux-$arch/$command" | sed "1s|^.*/||" >"$out/$command-$VERSION.modules.txt"
+done
+(cd "$out" && sha256sum -- * >sha256sums.txt)
+ls -l "$out"
