@@ -31,13 +31,3 @@ func TestDirFromEnvironment(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "trace.csv"), nil, 0o600))
 	require.Equal(t, filepath.Join(dir, "trace.csv"), Path(t, "trace.csv"))
 }
-
-func TestPathSkipsWhenAbsent(t *testing.T) {
-	t.Setenv(Env, t.TempDir())
-	reached := false
-	t.Run("absent", func(t *testing.T) {
-		Path(t, "nothing")
-		reached = true
-	})
-	require.False(t, reached)
-}
