@@ -7,5 +7,6 @@ func builtin(o Options) []Detector {
 	return append(facts(),
 		w,
 		newLateness(o, w),
+		newStages(w),
 	)
 }

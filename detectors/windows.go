@@ -145,21 +145,34 @@ func (w *windows) collect(t *Tick, f *signals.Frame, rows *States[rowRef]) {
 		if ref.ch == nil {
 			continue
 		}
-		if ref.thing != Gone && ages.Len() > 0 && ages.Get(ref.thing) > stale {
-			continue // a frozen file: no completion since, and no time either
+		at := f.Stamp[i]
+		if len(f.Dump) > i && f.Dump[i] != 0 {
+			at = f.Dump[i]
+			if at == ref.stamp {
+				continue // the same dump, read again
+			}
+		} else {
+			if ref.thing != Gone && ages.Len() > 0 && ages.Get(ref.thing) > stale {
+				continue // a frozen file: no completion since, and no time either
+			}
+			if v == ref.last && at-ref.stamp < w.dump.Milliseconds()*9/10 {
+				continue // the same value, scraped again
+			}
 		}
-		if v == ref.last && f.Stamp[i]-ref.stamp < w.dump.Milliseconds()*9/10 {
-			continue // the same dump, scraped again
-		}
-		ref.last, ref.stamp = v, f.Stamp[i]
-		m := &ref.ch.members[ref.member]
-		m.sum += v
-		m.n++
-		if ref.ch.start == 0 {
-			ref.ch.start = f.Stamp[i]
-		}
-		ref.ch.newest = max(ref.ch.newest, f.Stamp[i])
+		ref.last, ref.stamp = v, at
+		ref.ch.add(int(ref.member), v, at)
 	}
+}
+
+// add is one new dump of a member.
+func (ch *channel) add(i int, v float64, at int64) {
+	m := &ch.members[i]
+	m.sum += v
+	m.n++
+	if ch.start == 0 || at < ch.start {
+		ch.start = at
+	}
+	ch.newest = max(ch.newest, at)
 }
 
 // place finds the channel and the member of a row. Rows whose communicator is
