@@ -8,5 +8,6 @@ func builtin(o Options) []Detector {
 		w,
 		newLateness(o, w),
 		newStages(w),
+		newTransfer(o, w),
 	)
 }

@@ -43,7 +43,8 @@ type channel struct {
 	newest     int64 // ms: stamp of the newest sample
 	dead       bool
 
-	late []lateState // of lateness, one per member
+	late     []lateState // of lateness, one per member
+	transfer transferState
 }
 
 // member is one GPU of a channel.

@@ -1,0 +1,178 @@
+package detectors
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// baseline is what is normal for one series, and an EWMA chart against it. It
+// works on x = ln(value), so that effects are relative. 64 bytes.
+//
+// Two baselines are kept: level follows the series slowly and stands still
+// while it is suspect; reference is the good side of the first half hour and
+// never moves, so that slow drifts and "degraded since start" can be seen.
+type baseline struct {
+	level float64 // m, the adaptive baseline
+	last  int64   // ms, stamp of the newest sample, 0 never
+	since int64   // ms, first exceedance of the run
+
+	reference float32
+	scale     float32 // robust standard deviation of x
+	z         float32 // EWMA of u = (x-m)/s
+	variance  float32 // V of the EWMA's weights
+	before    float32 // u of the sample before, for the autocorrelation
+	drift     float32 // CUSUM against the reference
+	n         uint16  // samples learned
+	judged    uint16
+	hits      uint8 // exceedances of the last samples, newest lowest
+	flags     uint8
+}
+
+const (
+	flagUp uint8 = 1 << iota
+	flagDown
+	flagDrift
+)
+
+// chart is how series of one metric family are judged.
+type chart struct {
+	// lambda is the weight of a new sample after period; L the limit in
+	// robust standard deviations. λ = 0.3, L = 5 give, for independent normal
+	// noise, 1.8 million evaluations to a false alarm and 4.1 to see 3 σ.
+	lambda, limit float64
+	period        time.Duration
+	// phi is the autocorrelation of the family, see correlation.
+	phi float64
+	// floor is the least scale, 1 %: near-constant series explode otherwise.
+	floor float64
+	// effect is the least relative change that matters.
+	effect float64
+	// inherited is the scale that a new series starts with, 0 unknown.
+	inherited float64
+}
+
+const (
+	// warmUp is how many samples are learned before a series is judged by its
+	// own past; with a scale inherited from its family half of them do.
+	warmUp = 20
+	// skipSamples of a new series are not learned: the first steps of a job
+	// are not its normal.
+	skipSamples = 10
+	// learnClip protects the baseline and inputClip the chart. They differ: a
+	// clip that is good for the baseline makes large faults slow to see.
+	learnClip = 4.0
+	inputClip = 12.0
+	// learnTime is the time constant of level and scale.
+	learnTime = 30 * time.Minute
+	// growth is how much the scale may grow in an hour.
+	growth = 0.05
+)
+
+// update judges x, taken at stamp (ms), and learns it unless frozen. It
+// returns u, the standardised value, NaN where x was not judged.
+func (b *baseline) update(x float64, stamp int64, c *chart, frozen bool) float64 {
+	dt := float64(stamp-b.last) / 1000
+	if b.last != 0 && dt <= 0 {
+		return math.NaN()
+	}
+	first := b.last == 0
+	b.last = stamp
+	if first || b.n == 0 {
+		b.begin(x, c)
+		return math.NaN()
+	}
+	u := (x - b.level) / float64(b.scale)
+	warm := b.warm(c)
+	if warm {
+		b.chart(u, dt, c)
+	}
+	if !frozen && b.flags&(flagUp|flagDown) == 0 && (b.hits&1 == 0 || !warm) {
+		b.learn(u, dt, c)
+	}
+	if !warm {
+		return math.NaN()
+	}
+	return u
+}
+
+// begin starts a series at x.
+func (b *baseline) begin(x float64, c *chart) {
+	b.level, b.reference = x, float32(x)
+	b.scale = float32(max(c.floor, c.inherited))
+	b.n = 1
+}
+
+func (b *baseline) warm(c *chart) bool {
+	if c.inherited > 0 {
+		return b.n >= warmUp/2
+	}
+	return b.n >= warmUp
+}
+
+// chart moves the EWMA by one sample that came dt seconds after the last, and
+// counts exceedances. With irregular samples the weight is λ_t = 1 − (1−λ)^(dt/T)
+// and the variance of the weights V ← (1−λ_t)²V + λ_t²; the limit is
+// L·√V·√((1+(1−λ)φ)/(1−(1−λ)φ)). After a gap of 3 periods the chart starts
+// anew, the baseline stays.
+func (b *baseline) chart(u, dt float64, c *chart) {
+	keep := math.Pow(1-c.lambda, dt/c.period.Seconds())
+	if dt > 3*c.restart() {
+		b.z, b.variance, b.hits = 0, 0, b.hits&^7
+	}
+	uc := clamp(u, -inputClip, inputClip)
+	b.z = float32(keep*float64(b.z) + (1-keep)*uc)
+	b.variance = float32(keep*keep*float64(b.variance) + (1-keep)*(1-keep))
+	if b.judged < math.MaxUint16 {
+		b.judged++
+	}
+	limit := b.limit(c)
+	side := flagUp
+	if b.z < 0 {
+		side = flagDown
+	}
+	z := math.Abs(float64(b.z))
+	hit := z > limit && math.Abs(float64(b.z))*float64(b.scale) >= math.Log1p(c.effect)*0.7
+	b.hits <<= 1
+	if hit {
+		b.hits |= 1
+		if b.hits&0b110 == 0 {
+			b.since = b.last
+		}
+	}
+	switch on := b.flags & (flagUp | flagDown); {
+	case on == 0 && hit && bits.OnesCount8(b.hits&7) >= 2:
+		b.flags |= side
+	case on != 0 && (z < limit/2 || on != side):
+		b.flags &^= flagUp | flagDown
+	}
+}
+
+// restart is the time constant T of the chart, in seconds: λ = 1 − exp(−Δt/T).
+func (c *chart) restart() float64 { return -c.period.Seconds() / math.Log(1-c.lambda) }
+
+// limit is the height of the chart in units of the scale.
+func (b *baseline) limit(c *chart) float64 {
+	r := (1 - c.lambda) * c.phi
+	return c.limit * math.Sqrt(float64(b.variance)) * math.Sqrt((1+r)/(1-r))
+}
+
+// learn moves level and scale towards a sample, winsorised at learnClip.
+func (b *baseline) learn(u, dt float64, c *chart) {
+	if b.n < math.MaxUint16 {
+		b.n++
+	}
+	s := float64(b.scale)
+	uc := clamp(u, -learnClip, learnClip)
+	weight := 1 - math.Exp(-dt/learnTime.Seconds())
+	if b.n < 2*warmUp {
+		weight = max(weight, 1/float64(b.n))
+	}
+	b.level += weight * uc * s
+	deviation := math.Abs(uc) * s * 1.253
+	grown := s + weight*(deviation-s)
+	if b.n >= 2*warmUp {
+		grown = min(grown, s*(1+growth*dt/3600))
+	}
+	b.scale = float32(max(grown, c.floor))
+}
