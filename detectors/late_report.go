@@ -33,6 +33,7 @@ func (c candidate) gpu() signals.Entity { return c.ch.members[c.i].thing }
 func (d *lateness) report(t *Tick, r *Report) {
 	var found []candidate
 	sizes := map[string]int{}
+	unsettled := map[[2]string]bool{} // job and host
 	for _, ch := range d.win.channels {
 		if !d.comparable(ch) {
 			continue
@@ -42,11 +43,19 @@ func (d *lateness) report(t *Tick, r *Report) {
 			continue
 		}
 		for i := range ch.late {
-			if ch.late[i].named && ch.late[i].root {
+			switch s := &ch.late[i]; {
+			case s.named && s.root:
 				found = append(found, candidate{ch, i})
+			case !s.named && s.single > 0:
+				unsettled[[2]string{ch.group.Job, ch.members[i].thing.Host}] = true
 			}
 		}
 	}
+	found = slices.DeleteFunc(found, func(c candidate) bool {
+		s := c.state()
+		s.told = s.told || !unsettled[[2]string{c.ch.group.Job, c.gpu().Host}]
+		return !s.told
+	})
 	for _, c := range lowestPerGPU(found) {
 		r.Findings = append(r.Findings, d.finding(c))
 	}

@@ -16,6 +16,10 @@ type lateState struct {
 	victim  uint8 // windows in a row in which it waits itself
 	named   bool
 	root    bool // named, and waits for nobody
+	// told says that the finding was reported. It is held back at first while
+	// other GPUs of the host are on their way to the same: whether one GPU or
+	// its host is late has to be settled before either is named.
+	told bool
 }
 
 // window updates the runs of single windows.
@@ -62,7 +66,7 @@ func (s *lateState) name(needed int) {
 		if s.ratio <= lateCleared || s.pair <= lateCleared {
 			s.clear = 0
 		} else if s.clear++; s.clear >= 3 {
-			s.named, s.root, s.since = false, false, 0
+			s.named, s.root, s.told, s.since = false, false, false, 0
 		}
 		return
 	}

@@ -65,6 +65,20 @@ func classAdvice(class Class) advice {
 		return advice{Warning, Infrastructure, "check the cooling of the rack", ""}
 	case GPUFault:
 		return advice{Critical, Infrastructure, "check the kernel log for Xid messages and act by code" + cordonAdvice, "dmesg -T | grep -i xid; nvidia-smi -q -d ECC,ROW_REMAPPER"}
+	case StragglerCompute:
+		return advice{Warning, OwnerUnknown, "", ""}
+	case RotatingStraggler:
+		return advice{Info, Workload, "run garbage collection on a schedule, pack sequences by length, balance experts; no host is to blame", ""}
+	case RoleImbalance:
+		return advice{Recorded, Workload, "move layers between the pipeline stages if the loss matters; nothing is broken", ""}
+	case ComputeCommContention:
+		return advice{Warning, Workload, "look at the overlap settings, the number of NCCL channels and CUDA_DEVICE_MAX_CONNECTIONS; no host is to blame", ""}
+	case CollectiveStall:
+		return advice{Critical, OwnerUnknown, "before the watchdog kills the job collect RAS status twice, a stack dump of every rank and the flight recorder", "printf 'SET FORMAT json\nVERBOSE STATUS\n' | nc localhost 28028; py-spy dump --pid PID"}
+	case InefficientCollective:
+		return advice{Info, Workload, "", ""}
+	case InitStall:
+		return advice{Warning, OwnerUnknown, "look at the log of the job's first rank: rendezvous, name resolution, loading of the checkpoint", ""}
 	case TelemetryGap:
 		return advice{Info, Platform, "look at the exporter on the hosts that do not report", "systemctl status prometheus-node-exporter dcgm-exporter"}
 	}

@@ -72,7 +72,7 @@ func symptom(h *Hypothesis) bool {
 	case RailDegraded:
 		return len(h.Suspects) == 0
 	case StragglerCompute:
-		return h.Reason == "unexplained" || h.Reason == ""
+		return h.Reason == "unexplained" || h.Reason == "gpu_contention" || h.Reason == ""
 	}
 	return false
 }
