@@ -23,8 +23,10 @@ for arch in $ARCHES; do
       -ldflags "-s -w -buildid= $STAMP" -o "$stage/$command" "./cmd/$command"
   done
   cp LICENSE README.md CHANGELOG.md config.example.toml "$stage/"
+  # The packages' configuration differs from the example in one line.
+  sed 's|^#state_dir = .*|state_dir = "/var/lib/collwatch"|' config.example.toml >"$stage_root/collwatch.toml"
   cp -r contrib "$stage/contrib"
-  find "$stage/contrib" -name '*_test.go' -delete
+  find "$stage/contrib" -name '*.go' -delete
   # The plugin is C: it is in the archive of an architecture for which a compiler is at hand.
   cc=$(case $arch in amd64) echo x86_64-linux-gnu-gcc ;; arm64) echo aarch64-linux-gnu-gcc ;; esac)
   if [ -f plugin/Makefile ] && command -v "$cc" >/dev/null; then
@@ -47,7 +49,8 @@ for arch in $ARCHES; do
       continue
     fi
     for format in deb rpm; do
-      STAGE=$stage ARCH=$arch $NFPM package --config "$config" --packager $format --target "$out/" >/dev/null
+      log=$(CONFIG=$stage_root/collwatch.toml STAGE=$stage ARCH=$arch \
+        $NFPM package --config "$config" --packager $format --target "$out/" 2>&1) || { echo "$log"; exit 1; }
     done
   done
 done
