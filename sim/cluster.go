@@ -16,6 +16,9 @@ type Options struct {
 	Noise   Noise
 	// Jobs replaces the shape's own jobs if not nil.
 	Jobs []JobSpec
+	// Live serves the series to real scrapes and text files instead of a Sink,
+	// which may be nil then; see Handler and Files.
+	Live bool
 	// NodeScrape, GPUScrape and Dump are intervals; 15 s, 30 s and 30 s if zero.
 	NodeScrape, GPUScrape, Dump time.Duration
 }
@@ -42,7 +45,6 @@ type Cluster struct {
 	jobRefs    map[[2]string]*ref
 	targets    []*target
 	render     func(labels []string, v float64)
-	comms      uint64
 }
 
 type resetter interface{ reset() }

@@ -198,7 +198,7 @@ func (h *Host) emitDCGM(t *target, _ int64) {
 func (g *GPU) emit(t *target, d Dialect, host string, copyOf int, extra ...string) {
 	model, refs := g.host.c.shape.Model, &g.refs[copyOf]
 	for f := range fXidCount {
-		if !d.has(f) || f == fXid && g.Xid == 0 && !d.ZeroXid {
+		if !d.has(f) || f == fXid && g.snap[fXid] == 0 && !d.ZeroXid {
 			continue
 		}
 		if refs[f] != 0 {
@@ -207,7 +207,7 @@ func (g *GPU) emit(t *target, d Dialect, host string, copyOf int, extra ...strin
 		}
 		t.put(&refs[f], g.snap[f], fieldName(f), append([]string{"gpu", g.index, "UUID", g.UUID, "device", g.device, "modelName", model, d.HostLabel, host}, extra...)...)
 	}
-	if d.XidCount && g.Xid != 0 {
+	if d.XidCount && g.snap[fXid] != 0 {
 		t.put(&refs[fXidCount], g.snap[fXidCount], fieldName(fXidCount), "gpu", g.index, "UUID", g.UUID, "device", g.device, d.HostLabel, host,
 			"xid", strconv.Itoa(int(g.Xid)), "window_size_in_ms", "300000")
 	}

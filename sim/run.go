@@ -109,7 +109,7 @@ func (c *Cluster) schedule() {
 func (c *Cluster) add(t *target, phase int64) {
 	c.targets = append(c.targets, t)
 	c.every(phase, t.interval, orderScrape, func() {
-		if c.render == nil {
+		if !c.opt.Live {
 			t.scrape(c.now)
 		}
 	})

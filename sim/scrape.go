@@ -33,7 +33,7 @@ func (t *target) open(name string, kv []string) ref {
 	labels = append(labels, "__name__", name)
 	labels = append(labels, kv...)
 	e := entry{seen: -1}
-	if t.c.render != nil {
+	if t.c.opt.Live {
 		e.labels = labels
 	} else {
 		labels = append(labels, "instance", t.instance, "job", t.job)
@@ -56,7 +56,7 @@ func (t *target) put(r *ref, v float64, name string, kv ...string) {
 	}
 	e := &t.entries[*r-1]
 	e.seen = t.scrapes
-	if t.c.render != nil {
+	if t.c.opt.Live {
 		t.c.render(e.labels, v)
 		return
 	}
@@ -69,7 +69,7 @@ func (t *target) drop(r *ref) {
 		return
 	}
 	e := &t.entries[*r-1]
-	if e.seen == t.scrapes && t.scrapes > 0 && t.c.render == nil {
+	if e.seen == t.scrapes && t.scrapes > 0 && !t.c.opt.Live {
 		t.c.fail(t.c.sink.Stale(e.handle, t.c.now))
 	}
 	e.seen = -1
