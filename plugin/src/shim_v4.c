@@ -1,0 +1,5 @@
+/* ABI version 4. */
+#include "core.h"
+
+#define V 4
+#include "shim_template.h"

@@ -1,0 +1,5 @@
+/* ABI version 5. */
+#include "core.h"
+
+#define V 5
+#include "shim_template.h"
