@@ -50,7 +50,7 @@ demo: build ## simulate a cluster with a fault and show the alert (FAULT=nic|str
 	bin/collwatch demo --fault $(FAULT) $(if $(ALERTMANAGER),--alertmanager $(ALERTMANAGER))
 
 .PHONY: test
-test: plugin-test ## all tests, race detector on: unit, script and end to end
+test: ## all tests, race detector on: unit, script and end to end
 	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: test-quick
@@ -105,14 +105,10 @@ check: generate lint ## format, vet, lint, and a look whether generated files ar
 	$(GO) vet ./...
 	git diff --exit-code -- config.example.toml docs
 
-# The plugin is C and has a Makefile of its own.
+# The plugin is C and has a Makefile of its own; its tests are Go tests that call it.
 .PHONY: plugin
 plugin: ## build the NCCL profiler plugin
 	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin; else echo "no plugin folder"; fi
-
-.PHONY: plugin-test
-plugin-test: ## the plugin's own tests, sanitizers included
-	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin test; fi
 
 # Release files. Archives are reproducible: sorted, with the commit's date and no user.
 ARCHES ?= amd64 arm64

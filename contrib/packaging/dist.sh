@@ -24,7 +24,7 @@ for arch in $ARCHES; do
   done
   cp LICENSE README.md CHANGELOG.md config.example.toml "$stage/"
   # The packages' configuration differs from the example in one line.
-  sed 's|^#state_dir = .*|state_dir = "/var/lib/collwatch"|' config.example.toml >"$stage_root/collwatch.toml"
+  sed 's|^#state_dir = .*|state_dir = "/var/lib/collwatch"|' config.example.toml >"$stage_root/config.toml"
   cp -r contrib "$stage/contrib"
   find "$stage/contrib" -name '*.go' -delete
   # The plugin is C: it is in the archive of an architecture for which a compiler is at hand.
@@ -49,7 +49,7 @@ for arch in $ARCHES; do
       continue
     fi
     for format in deb rpm; do
-      log=$(CONFIG=$stage_root/collwatch.toml STAGE=$stage ARCH=$arch \
+      log=$(CONFIG=$stage_root/config.toml STAGE=$stage ARCH=$arch \
         $NFPM package --config "$config" --packager $format --target "$out/" 2>&1) || { echo "$log"; exit 1; }
     done
   done

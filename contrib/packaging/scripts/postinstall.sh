@@ -10,7 +10,7 @@ fi
 if command -v systemd-tmpfiles >/dev/null; then
   systemd-tmpfiles --create collwatch.conf || true
 fi
-chown root:collwatch /etc/collwatch /etc/collwatch/collwatch.toml
+chown root:collwatch /etc/collwatch /etc/collwatch/config.toml
 chmod 0750 /etc/collwatch
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload

@@ -1,0 +1,56 @@
+// Package docs has no code; its tests keep the pages honest.
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// pages lists the Markdown files of the project.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../contrib/*/*.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		found = append(found, files...)
+	}
+	require.NotEmpty(t, found)
+	return found
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			target, _, _ := strings.Cut(match[1], "#")
+			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+				continue
+			}
+			_, err := os.Stat(filepath.Join(filepath.Dir(page), target))
+			require.NoError(t, err, "%s links to %s", page, match[1])
+		}
+	}
+}
+
+func TestIndexHasEveryPage(t *testing.T) {
+	index, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for _, pattern := range []string{"*.md", "*/README.md"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		for _, file := range files {
+			if file != "README.md" {
+				require.Contains(t, string(index), "("+file+")", "the index does not mention %s", file)
+			}
+		}
+	}
+}
