@@ -65,3 +65,13 @@ type Group struct {
 	// Stage and Replica are set (plus one) when a rank map tells them.
 	Stage, Replica int32
 }
+
+var groupKindNames = [...]string{"unknown", "world", "data", "tensor", "pipeline", "embedding"}
+
+// String names the kind.
+func (k GroupKind) String() string { return groupKindNames[k] }
+
+var derivationNames = [...]string{"not derived", "arithmetic", "name", "label", "rank map"}
+
+// String names the derivation.
+func (d Derivation) String() string { return derivationNames[d] }

@@ -20,6 +20,7 @@ const (
 	JoinPodJob          // a pod belongs to a job
 	JoinNodeLabels      // what a node hangs below
 	JoinCable           // the far end of a switch port, from labels
+	JoinGPUJob          // a job runs on a GPU
 )
 
 // maxTable bounds each table of names that is filled from labels.
@@ -43,8 +44,9 @@ type identity struct {
 
 func newIdentity() *identity {
 	return &identity{
-		host: aliases{to: map[string]string{}, asked: map[string]string{}},
-		nic:  map[[2]string]string{}, gpu: map[string][2]string{}, index: map[[3]string]string{},
+		epoch: 1,
+		host:  aliases{to: map[string]string{}, asked: map[string]string{}},
+		nic:   map[[2]string]string{}, gpu: map[string][2]string{}, index: map[[3]string]string{},
 		nicAsked: map[[2]string]string{}, gpuAsked: map[string]bool{}, indexAsked: map[[3]string]bool{},
 	}
 }

@@ -1,0 +1,93 @@
+package signals
+
+import (
+	"strings"
+	"time"
+)
+
+// family is a set of metrics that one query reads.
+type family struct {
+	name string
+	// extra are matchers beside the names.
+	extra string
+	// shape wraps the selector; "" is a plain range selector. "$S" stands for
+	// the selector with its window.
+	shape string
+	// slow families are asked less often until they answer with rows.
+	slow bool
+	// wait is how far back samples are worth reading: exporters behind a
+	// collector or a cron job are slower than a scrape.
+	wait time.Duration
+}
+
+// families lists the queries in the order in which their answers are read:
+// relations first, the state of GPUs before the collectives of their jobs.
+func families() []family {
+	// Interfaces of containers and bridges are many and say nothing.
+	const noise = `device!~"lo|veth.*|cali.*|lxc.*|docker.*|br-.*|cni.*|flannel.*|tunl.*|virbr.*|kube.*|nodelocaldns|dummy.*|vxlan.*|tap.*|azv.*|eni[0-9a-f]{8,}"`
+	return []family{
+		{name: "host", wait: time.Minute},
+		{name: "jobs", wait: time.Minute},
+		{name: "dcgm", wait: time.Minute},
+		{name: "collwatch", wait: time.Minute},
+		{name: "inspector", extra: `coll_sn=""`, wait: time.Minute},
+		{
+			// Sequence number and time stamp are labels here: without them the
+			// series are few and stay.
+			name: "inspector_g1", extra: `coll_sn!=""`, slow: true, wait: 20 * time.Second,
+			shape: `avg without (coll_sn, timestamp, pid, coll_timing_source) (label_replace(last_over_time($S), "` + nameLabel + `", "$1", "__name__", "(.+)"))`,
+		},
+		{name: "infiniband", wait: time.Minute},
+		{name: "rdma", slow: true, wait: time.Minute},
+		{name: "netdev", extra: noise, wait: time.Minute},
+		{name: "switch", slow: true, wait: 6 * time.Minute},
+		{name: "agents", slow: true, wait: time.Minute},
+	}
+}
+
+// metricsOf lists the names and patterns of a family's rules, without
+// duplicates, in the order of the catalogue.
+func (b *rulebook) metricsOf(name string, allowed func(c *compiled) bool) []string {
+	var out []string
+	seen := map[string]bool{}
+	for i := range b.rules {
+		c := &b.rules[i]
+		if c.family != name || seen[c.Metric] || !allowed(c) {
+			continue
+		}
+		seen[c.Metric] = true
+		out = append(out, c.Metric)
+	}
+	return out
+}
+
+// query builds the text for a window. Windows repeat, so that a server (or the
+// embedded engine) recognises the query.
+func (f *family) query(metrics []string, selector string, window time.Duration) string {
+	var b strings.Builder
+	b.WriteString(`{__name__=~"`)
+	b.WriteString(strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`))
+	b.WriteString(`"`)
+	for _, m := range []string{f.extra, selector} {
+		if m = strings.Trim(strings.TrimSpace(m), "{}"); m != "" {
+			b.WriteString(",")
+			b.WriteString(m)
+		}
+	}
+	b.WriteString("}[")
+	b.WriteString(promDuration(window))
+	b.WriteString("]")
+	if f.shape == "" {
+		return b.String()
+	}
+	return strings.Replace(f.shape, "$S", b.String(), 1)
+}
+
+// promDuration writes whole seconds as PromQL does.
+func promDuration(d time.Duration) string {
+	s := int64((d + time.Second - 1) / time.Second)
+	if s%60 == 0 {
+		return itoa(s/60) + "m"
+	}
+	return itoa(s) + "s"
+}

@@ -1,0 +1,199 @@
+package signals
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// groupTable derives which GPUs form one communicator. It is worked out anew
+// only when a new member appeared, a job ended or the rank map changed.
+type groupTable struct {
+	ranks *RankMap
+	seen  map[EntityID]bool
+	comms map[commKey]*comm
+	order []commKey
+	dirty bool
+	ended int
+
+	list []*Group
+	of   map[EntityID]int32
+}
+
+// commKey is what labels tell communicators apart by.
+type commKey struct {
+	job, comm      string
+	nranks, nnodes int32
+	byID           bool
+}
+
+// comm is everything seen under one commKey.
+type comm struct {
+	rows    []memberRow
+	ops     map[string]bool
+	members map[Entity]bool
+}
+
+type memberRow struct {
+	id     EntityID
+	member Entity
+}
+
+func newGroupTable(ranks *RankMap) *groupTable {
+	return &groupTable{ranks: ranks, seen: map[EntityID]bool{}, comms: map[commKey]*comm{}, of: map[EntityID]int32{}}
+}
+
+// add makes a row of a collective known.
+func (t *groupTable) add(id EntityID, e Entity) {
+	if t.seen[id] {
+		return
+	}
+	t.seen[id] = true
+	t.dirty = true
+	k := commKey{job: e.Job, comm: e.Comm, nranks: e.NRanks, nnodes: e.NNodes, byID: isCommID(e.Comm)}
+	c := t.comms[k]
+	if c == nil {
+		c = &comm{ops: map[string]bool{}, members: map[Entity]bool{}}
+		t.comms[k] = c
+		t.order = append(t.order, k)
+	}
+	m := Entity{Kind: KindGPU, Host: e.Host, Device: e.Device}
+	if e.Device == "" {
+		m = Entity{Kind: KindRank, Host: e.Host, Rank: e.Rank}
+	}
+	c.rows = append(c.rows, memberRow{id, m})
+	c.members[m] = true
+	if e.Op != "" {
+		c.ops[e.Op] = true
+	}
+}
+
+// isCommID says that a communicator's label is an identifier and no name that
+// several groups may share: "0x7f3a9c11d0e2" or a hash of eight digits or more.
+func isCommID(s string) bool {
+	s = strings.TrimPrefix(strings.ToLower(s), "0x")
+	if len(s) < 8 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if (s[i] < '0' || s[i] > '9') && (s[i] < 'a' || s[i] > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// update derives the groups if anything changed.
+func (t *groupTable) update(r *Reader) {
+	ended := 0
+	for _, j := range r.jobs.list {
+		if j.Ended {
+			ended++
+		}
+	}
+	if !t.dirty && ended == t.ended {
+		return
+	}
+	t.dirty, t.ended = false, ended
+	t.list = nil
+	t.of = make(map[EntityID]int32, len(t.seen))
+	slices.SortFunc(t.order, compareComms)
+	shapes := t.shapes(r)
+	for _, k := range t.order {
+		if !r.over(k.job) {
+			t.derive(k, t.comms[k], shapes[k.job])
+		}
+	}
+}
+
+func compareComms(a, b commKey) int {
+	if c := strings.Compare(a.job, b.job); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.comm, b.comm); c != 0 {
+		return c
+	}
+	if c := int(a.nranks - b.nranks); c != 0 {
+		return c
+	}
+	return int(a.nnodes - b.nnodes)
+}
+
+// jobShape is what the communicators of a job say about it as a whole.
+type jobShape struct {
+	members  map[Entity]bool
+	hosts    int
+	perHost  int // largest number of GPUs seen on one host
+	pipeline bool
+	// longest is the largest communicator.
+	longest int32
+}
+
+func (t *groupTable) shapes(_ *Reader) map[string]*jobShape {
+	out := map[string]*jobShape{}
+	for k, c := range t.comms {
+		s := out[k.job]
+		if s == nil {
+			s = &jobShape{members: map[Entity]bool{}}
+			out[k.job] = s
+		}
+		for m := range c.members {
+			s.members[m] = true
+		}
+		s.longest = max(s.longest, k.nranks)
+		s.pipeline = s.pipeline || c.ops["Send"] || c.ops["Recv"] || c.ops["SendRecv"]
+	}
+	for _, s := range out {
+		per := map[string]int{}
+		for m := range s.members {
+			per[m.Host]++
+			s.perHost = max(s.perHost, per[m.Host])
+		}
+		s.hosts = len(per)
+	}
+	return out
+}
+
+// derive splits what was seen under one key into groups.
+func (t *groupTable) derive(k commKey, c *comm, shape *jobShape) {
+	kind := kindOf(k, c, shape)
+	if parts, ok := t.byRankMap(k, c, kind); ok {
+		for _, p := range parts {
+			t.put(k, c, p)
+		}
+		return
+	}
+	for _, p := range split(k, c, kind, shape) {
+		t.put(k, c, p)
+	}
+}
+
+// part is one group with the part of the members that form it.
+type part struct {
+	Group
+	suffix string
+	has    func(Entity) bool
+}
+
+func (t *groupTable) put(k commKey, c *comm, p part) {
+	g := p.Group
+	g.Job, g.Comm, g.NRanks, g.NNodes = k.job, k.comm, k.nranks, k.nnodes
+	for m := range c.members {
+		if p.has == nil || p.has(m) {
+			g.Members = append(g.Members, m)
+		}
+	}
+	slices.SortFunc(g.Members, compareEntities)
+	g.Whole = g.Derived != DerivedNot && k.nranks > 0 && len(g.Members) == int(k.nranks)
+	g.ID = k.job + "/" + k.comm + "/" + strconv.Itoa(int(k.nranks)) + "x" + strconv.Itoa(int(k.nnodes))
+	if p.suffix != "" {
+		g.ID += "/" + p.suffix
+	}
+	i := int32(len(t.list))
+	t.list = append(t.list, &g)
+	for _, row := range c.rows {
+		if p.has == nil || p.has(row.member) {
+			t.of[row.id] = i
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package signals
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A job is over when the scheduler's relation that placed it is gone, or when
+// all its GPUs are free. Its series may go on for days: SIGKILL leaves the
+// Inspector's files, and the textfile collector serves them.
+
+const (
+	// freeMemory is what a GPU without a process may have in use; drivers
+	// count some hundred MiB of their own.
+	freeMemory = 2 << 30
+	freeUtil   = 0.01
+	// reviveAfter is how long after its end new values of a job must still
+	// come to prove that it runs: the last ones arrive late.
+	reviveAfter = 90 * 1000
+	// valueAge is how old a value may be to say what is so now.
+	valueAge = 2 * 60 * 1000
+	// silentFor is how long a job that only labels know may be silent, with
+	// idle GPUs, before it is over.
+	silentFor = 10 * 60 * 1000
+)
+
+// judge decides for each job whether it is over.
+func (t *jobTable) judge(r *Reader) {
+	for _, j := range t.list {
+		switch {
+		case len(t.placed[j.ID]) > 0:
+			j.Ended, j.revived, j.endedAt = false, false, 0
+		case j.revived:
+		case j.everPlaced || t.managesHostsOf(j):
+			t.end(j, r.now)
+		case t.free(r, j):
+			t.end(j, r.now)
+		}
+	}
+}
+
+func (t *jobTable) end(j *jobState, now int64) {
+	if !j.Ended {
+		j.Ended, j.endedAt = true, now
+	}
+}
+
+// managesHostsOf says that the scheduler knows the job's hosts, so that its
+// silence about the job means something.
+func (t *jobTable) managesHostsOf(j *jobState) bool {
+	if len(j.Hosts) == 0 {
+		return false
+	}
+	for _, h := range j.Hosts {
+		if !t.managed[h] {
+			return false
+		}
+	}
+	return true
+}
+
+// free says that all GPUs of a job are known to hold no process.
+func (t *jobTable) free(r *Reader, j *jobState) bool {
+	if len(j.GPUs) == 0 {
+		return false
+	}
+	for _, g := range j.GPUs {
+		util, mem := r.last(GPUUtil, g), r.last(GPUMemUsed, g)
+		switch {
+		case math.IsNaN(util) || util > freeUtil:
+			return false
+		case math.IsNaN(mem):
+			if r.now-j.LastSeen.UnixMilli() < silentFor {
+				return false
+			}
+		case mem > freeMemory:
+			return false
+		}
+	}
+	return true
+}
+
+// last returns the newest value of a signal if it is recent, else NaN.
+func (r *Reader) last(id ID, e Entity) float64 {
+	eid, ok := r.entities.Find(e)
+	if !ok {
+		return math.NaN()
+	}
+	i, ok := r.slotIndex[slotKey{id, eid}]
+	if !ok || r.now-r.slots[i].lastT > valueAge {
+		return math.NaN()
+	}
+	return r.slots[i].lastV
+}
+
+// sawFrozen notes a value of a job that is over. New window means long after
+// the end prove that the job lives.
+func (t *jobTable) sawFrozen(i int32, at int64, dumped bool) {
+	j := t.list[i]
+	if dumped && j.endedAt != 0 && at > j.endedAt+reviveAfter {
+		j.Ended, j.revived, j.endedAt = false, true, 0
+	}
+}
+
+// fill updates hosts, GPUs and times of all jobs.
+func (t *jobTable) fill(r *Reader) {
+	for i := range r.owners {
+		o := &r.owners[i]
+		if o.job < 0 || o.lastT == 0 {
+			continue
+		}
+		j := t.list[o.job]
+		j.seen(time.UnixMilli(o.lastT))
+	}
+	for id, hosts := range t.placed {
+		j := t.list[t.index(id)]
+		j.seen(time.UnixMilli(r.now))
+		j.Placed = true
+		if !sameHosts(j.Hosts, hosts) {
+			j.Hosts = j.Hosts[:0:0]
+			for h := range hosts {
+				j.Hosts = append(j.Hosts, h)
+			}
+			slices.Sort(j.Hosts)
+		}
+	}
+	if t.ownersAt == len(r.owners) && t.entitiesAt == r.ident.epoch && t.sharesAt == len(t.gpuJobs) {
+		return
+	}
+	t.ownersAt, t.entitiesAt, t.sharesAt = len(r.owners), r.ident.epoch, len(t.gpuJobs)
+	t.devices(r)
+}
+
+func (j *jobState) seen(at time.Time) {
+	if j.FirstSeen.IsZero() {
+		j.FirstSeen = at
+	}
+	if at.After(j.LastSeen) {
+		j.LastSeen = at
+	}
+}
+
+func sameHosts(list []string, set map[string]bool) bool {
+	if len(list) != len(set) {
+		return false
+	}
+	for _, h := range list {
+		if !set[h] {
+			return false
+		}
+	}
+	return true
+}
+
+// devices collects the GPUs of each job from the labels of collectives and of
+// GPUs, and the hosts of jobs that no scheduler places.
+func (t *jobTable) devices(r *Reader) {
+	gpus := map[string]map[Entity]bool{}
+	hosts := map[string]map[string]bool{}
+	add := func(job, host, device string) {
+		if hosts[job] == nil {
+			hosts[job], gpus[job] = map[string]bool{}, map[Entity]bool{}
+		}
+		hosts[job][host] = true
+		if device != "" {
+			gpus[job][Entity{Kind: KindGPU, Host: host, Device: device}] = true
+		}
+	}
+	for i := range r.owners {
+		if o := &r.owners[i]; o.job >= 0 {
+			add(t.list[o.job].ID, o.host, o.device)
+		}
+	}
+	for k, jobs := range t.gpuJobs {
+		for job := range jobs {
+			add(job, k[0], k[1])
+		}
+	}
+	for job, set := range gpus {
+		j := t.list[t.index(job)]
+		j.GPUs = j.GPUs[:0:0]
+		for e := range set {
+			if !j.Placed || t.placed[job] == nil || t.placed[job][e.Host] {
+				j.GPUs = append(j.GPUs, e)
+			}
+		}
+		slices.SortFunc(j.GPUs, compareEntities)
+		if !j.Placed && !sameHosts(j.Hosts, hosts[job]) {
+			j.Hosts = j.Hosts[:0:0]
+			for h := range hosts[job] {
+				j.Hosts = append(j.Hosts, h)
+			}
+			slices.Sort(j.Hosts)
+		}
+	}
+}
+
+// compareEntities orders by host and device, numbers by value.
+func compareEntities(a, b Entity) int {
+	if c := strings.Compare(a.Host, b.Host); c != 0 {
+		return c
+	}
+	if c := len(a.Device) - len(b.Device); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Device, b.Device); c != 0 {
+		return c
+	}
+	return int(a.Rank - b.Rank)
+}

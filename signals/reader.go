@@ -1,0 +1,231 @@
+package signals
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/collwatch/collwatch/promapi"
+)
+
+// Reader fills one Snapshot a tick. It is owned by the goroutine of the tick
+// and is not safe for concurrent use.
+type Reader struct {
+	opts    Options
+	book    *rulebook
+	sources map[string]*source
+	names   []string
+	queries []*query
+
+	entities   *Entities
+	generation uint64
+	slots      []slot
+	slotIndex  map[slotKey]int32
+	owners     []owner
+	ownerIndex map[ownerKey]int32
+	pairs      []pair
+	pairIndex  map[pairKey]int32
+	boot       []int64 // boot time of a host in Unix ms, 0 unknown
+	hostIdx    map[string]int32
+
+	repairs     []repair
+	repairIndex map[repairKey]int32
+
+	ident   *identity
+	dumps   *dumpTable
+	jobs    *jobTable
+	groups  *groupTable
+	targets *targetTable
+	stats   *readStats
+	derive  deriver
+	ageRule compiled
+	gives   [Count]uint64 // dialects that ever delivered a signal, as bits
+
+	tick       uint32
+	now        int64 // evaluation time of the tick, Unix ms
+	catchingUp bool  // history is replayed: old dumps are not stale
+	frames     [Count]*Frame
+	snap       Snapshot
+	answers    []answer
+}
+
+// query is one family at one source, with what is kept between ticks.
+type query struct {
+	family family
+	src    *source
+	custom int // index of the custom signal, -1 for a family
+	names  []string
+	res    promapi.Result
+	err    error
+
+	expr     string
+	window   time.Duration
+	okAt     time.Time // last success
+	asked    time.Time
+	downFrom time.Time
+	found    bool // ever had rows
+	idle     int  // ticks in a row without rows
+	skipped  bool
+}
+
+// NewReader prepares a Reader for the given queriers, by name.
+func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) {
+	o = o.withDefaults()
+	book, err := compileRules(Catalogue())
+	if err != nil {
+		return nil, err
+	}
+	names := slices.Sorted(maps.Keys(queriers))
+	if err := o.validate(book, names); err != nil {
+		return nil, err
+	}
+	if o.Source == "" {
+		o.Source = names[0]
+	}
+	r := &Reader{
+		opts: o, book: book, sources: map[string]*source{}, names: names,
+		entities: NewEntities(), slotIndex: map[slotKey]int32{}, ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
+		hostIdx: map[string]int32{}, repairIndex: map[repairKey]int32{}, ident: newIdentity(), dumps: newDumpTable(o.Dump.Milliseconds()),
+		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), stats: newReadStats(),
+	}
+	r.derive.init()
+	r.ageRule = compiled{Rule: Rule{Signal: InspectorAge, Kind: KindGPU}}
+	for name, q := range queriers {
+		r.sources[name] = &source{name: name, q: q, in: q.Interner(), epoch: q.Interner().Epoch()}
+	}
+	r.plan()
+	return r, nil
+}
+
+// plan lists the queries of a tick.
+func (r *Reader) plan() {
+	for _, f := range families() {
+		names := r.book.metricsOf(f.name, r.allowed)
+		if len(names) == 0 {
+			continue
+		}
+		srcs := r.opts.Families[f.name]
+		if len(srcs) == 0 {
+			srcs = []string{r.opts.Source}
+		}
+		for _, s := range srcs {
+			q := &query{family: f, src: r.sources[s], custom: -1, names: names}
+			q.window = r.window0(f)
+			q.expr = f.query(names, r.opts.Selector, q.window)
+			r.queries = append(r.queries, q)
+		}
+	}
+	for i, c := range r.opts.Custom {
+		name := c.Source
+		if name == "" {
+			name = r.opts.Source
+		}
+		r.queries = append(r.queries, &query{family: family{name: "custom " + c.Name}, src: r.sources[name], custom: i, expr: c.Expr})
+	}
+}
+
+// window0 is how far back a family is read in the steady state: one interval,
+// one scrape, and some slack for a late one. Slow exporters get more.
+func (r *Reader) window0(f family) time.Duration {
+	if w, ok := r.opts.Windows[f.name]; ok && w > 0 {
+		return w
+	}
+	w := r.opts.Interval + r.opts.Scrape + 15*time.Second
+	if f.shape == "" {
+		w = max(w, f.wait)
+	} else {
+		w = max(f.wait, r.opts.Scrape)
+	}
+	return w
+}
+
+// Entities is the table behind all snapshots of this Reader.
+func (r *Reader) Entities() *Entities { return r.entities }
+
+// Read reads one tick. It never returns nil: what went wrong is in Frame.Err
+// and Snapshot.Gaps. The snapshot is valid until the next call.
+func (r *Reader) Read(ctx context.Context, at time.Time) *Snapshot {
+	r.compact()
+	r.ask(ctx, at)
+	return r.digest(at, false)
+}
+
+// slowEvery is how many ticks a family without rows is left alone.
+const slowEvery = 4
+
+// ask runs the queries of a tick, a few at a time.
+func (r *Reader) ask(ctx context.Context, at time.Time) {
+	var g errgroup.Group
+	g.SetLimit(r.opts.Concurrency)
+	for _, q := range r.queries {
+		q.skipped = q.family.slow && !q.found && q.idle%slowEvery != 0
+		if q.skipped {
+			q.idle++
+			q.err = nil
+			q.res.Reset()
+			continue
+		}
+		expr := r.exprAt(q, at)
+		g.Go(func() error {
+			q.err = q.src.q.Instant(ctx, expr, at, &q.res)
+			return nil
+		})
+	}
+	_ = g.Wait()
+	for _, q := range r.queries {
+		if !q.skipped {
+			q.note(at)
+		}
+	}
+}
+
+// exprAt widens the window after missed ticks, so that nothing is lost.
+func (r *Reader) exprAt(q *query, at time.Time) string {
+	if q.custom >= 0 || q.family.shape != "" || q.okAt.IsZero() {
+		return q.expr
+	}
+	need := at.Sub(q.okAt) + r.opts.Scrape + 15*time.Second
+	if need <= q.window || !at.After(q.okAt) {
+		return q.expr
+	}
+	return q.family.query(q.names, r.opts.Selector, min(need.Round(time.Minute)+time.Minute, r.opts.MaxWindow))
+}
+
+// note remembers how a query ended.
+func (q *query) note(at time.Time) {
+	bad := q.err != nil && promapi.ClassOf(q.err) != promapi.ClassIncomplete
+	if bad {
+		q.res.Reset()
+		if q.downFrom.IsZero() {
+			q.downFrom = at
+			if !q.okAt.IsZero() {
+				q.downFrom = q.okAt
+			}
+		}
+		return
+	}
+	q.okAt, q.downFrom = at, time.Time{}
+	if q.res.Len() > 0 {
+		q.found, q.idle = true, 0
+	} else {
+		q.idle++
+	}
+	if q.err == nil && (q.res.Partial || len(q.res.Warnings) > 0) {
+		q.err = &promapi.Error{Class: promapi.ClassIncomplete, Source: q.src.name, Msg: fmt.Sprintf("%q", q.res.Warnings)}
+	}
+}
+
+// frame returns the frame of a signal, made or emptied for this tick.
+func (r *Reader) frame(id ID) *Frame {
+	f := r.frames[id]
+	if f == nil {
+		f = &Frame{Signal: id}
+		r.frames[id] = f
+	}
+	r.snap.Frames[id] = f
+	return f
+}

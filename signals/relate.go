@@ -1,0 +1,189 @@
+package signals
+
+import (
+	"strings"
+
+	"github.com/collwatch/collwatch/promapi"
+)
+
+// silent says that the series of a join have no rows of their own: what they
+// say is published by relations and ages.
+func (j Join) silent() bool {
+	switch j {
+	case JoinFile, JoinHeartbeat, JoinJobNode, JoinNodeState, JoinPodNode, JoinPodJob, JoinNodeLabels:
+		return true
+	}
+	return false
+}
+
+// record is what one series of a relation says. It holds as long as the
+// series is there.
+type record struct {
+	join       Join
+	dialect    int
+	pair       int32
+	lastT      int64
+	lastV      float64
+	a, b, c, d string
+	labels     promapi.Labels // of a node's labels only
+	alive      bool
+}
+
+// join reads one series of a relation. What it means is worked out once; each
+// tick only notes that it is still there.
+func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, samples []promapi.Sample) {
+	ls := a.src.in.Labels(ref)
+	n := len(samples)
+	for n > 0 && samples[n-1].T > a.to {
+		n--
+	}
+	if n == 0 {
+		return
+	}
+	last := samples[n-1]
+	switch c.Join {
+	case JoinFile:
+		if st.rec < 0 {
+			st.rec = r.dumps.fileOf(r.targetOf(ls), ls.Get("file"))
+		}
+		for _, s := range samples[:n] {
+			if st.rec >= 0 && s.T > st.lastT {
+				r.dumps.sample(st.rec, s.T, s.V)
+			}
+		}
+		return
+	case JoinUp:
+		if st.rec < 0 {
+			st.rec = r.targetOf(ls)
+		}
+		if st.rec >= 0 {
+			r.targets.sample(st.rec, last.T, last.V, a.src.name)
+		}
+		return
+	case JoinBoot:
+		if st.epoch != r.ident.epoch {
+			r.bind(st, ls)
+		}
+		if st.host >= 0 {
+			r.boot[st.host] = int64(last.V * 1000)
+		}
+		return
+	}
+	if st.rec < 0 {
+		st.rec = r.jobs.record(r.recordOf(st, c, ls))
+	}
+	rec := &r.jobs.records[st.rec]
+	rec.lastT, rec.lastV = last.T, last.V
+}
+
+// recordOf reads what a series of a relation says.
+func (r *Reader) recordOf(st *series, c *compiled, ls promapi.Labels) record {
+	if st.epoch != r.ident.epoch {
+		r.bind(st, ls)
+	}
+	col := &c.columns
+	rec := record{join: c.Join, dialect: c.dialect, pair: st.pair}
+	host := func() string { return firstOf(ls, col.host) }
+	switch c.Join {
+	case JoinUname:
+		rec.a, rec.b = CanonicalHost(ls.Get("instance")), CanonicalHost(ls.Get("nodename"))
+	case JoinJobNode:
+		rec.a, rec.b = jobID(firstOf(ls, col.job)), host()
+	case JoinJobInfo:
+		rec.a, rec.b, rec.c, rec.d = jobID(firstOf(ls, col.job)), clean(ls.Get("job_name")), clean(ls.Get("user_name")), clean(ls.Get("slurm_partition"))
+	case JoinPodNode:
+		rec.a, rec.b, rec.c, rec.d = clean(firstOf(ls, col.pod)), host(), clean(firstOf(ls, col.namespace)), clean(ls.Get("pod_ip"))
+		r.ident.learnHost(ls.Get("host_ip"), rec.b)
+	case JoinPodJob:
+		rec.a, rec.b, rec.c = clean(firstOf(ls, col.pod)), jobID(firstOf(ls, podJobLabels())), clean(firstOf(ls, col.namespace))
+	case JoinNodeState:
+		rec.a, rec.b = host(), nodeState(ls)
+	case JoinNodeLabels:
+		rec.a, rec.labels = host(), ls
+	case JoinGPUJob:
+		e, _ := r.entityOf(c, ls)
+		rec.a, rec.b, rec.c, rec.d = host(), e.Device, clean(firstOf(ls, col.namespace)), clean(firstOf(ls, col.pod))
+		if job := jobID(firstOf(ls, col.job)); job != "" {
+			rec.c, rec.d = "\x00", job
+		}
+		if rec.d == "" {
+			rec.a = ""
+		}
+	case JoinHeartbeat:
+		rec.a = ""
+	}
+	if c.Join == JoinNetdev {
+		r.learnNetdev(c, ls)
+	}
+	return rec
+}
+
+// learnNetdev reads which NIC a network device or PCI address belongs to.
+func (r *Reader) learnNetdev(c *compiled, ls promapi.Labels) {
+	host := r.ident.hostOf(firstOf(ls, c.columns.host))
+	dev := clean(firstOf(ls, c.columns.device))
+	if netdev := clean(ls.Get("netdev")); netdev != "" {
+		r.ident.learnNIC(host, netdev, dev)
+		r.ident.learnNIC(host, clean(ls.Get("pci_addr")), dev)
+		return
+	}
+	if nic, ok := r.ident.nic[[2]string{host, clean(ls.Get("bus_info"))}]; ok {
+		r.ident.learnNIC(host, dev, nic)
+	}
+}
+
+// nodeState reads the state of a node as Slurm's exporter labels it, "" if it
+// may run jobs.
+func nodeState(ls promapi.Labels) string {
+	yes := func(name string) bool { return strings.EqualFold(ls.Get(name), "true") || ls.Get(name) == "1" }
+	base := strings.ToLower(ls.Get("state_base"))
+	switch {
+	case yes("state_is_maintenance") || yes("state_is_maint") || strings.Contains(base, "maint"):
+		return "maintenance"
+	case yes("state_is_drain") || strings.Contains(base, "drain"):
+		return "drained"
+	case yes("state_is_fail") || base == "down" || base == "error" || base == "fail":
+		return "down"
+	case yes("is_unavailable"):
+		return "unavailable"
+	}
+	return ""
+}
+
+// relations publishes what the relations say as rows.
+func (r *Reader) relations() {
+	for _, j := range r.jobs.list {
+		if j.Placed && !j.Ended {
+			for _, h := range j.Hosts {
+				r.plain(JobOnNode, Entity{Kind: KindJob, Job: j.ID, Host: h}, r.now, 1)
+			}
+		}
+	}
+	for i := range r.jobs.records {
+		rec := &r.jobs.records[i]
+		if !rec.alive {
+			continue
+		}
+		switch rec.join {
+		case JoinNodeState:
+			if rec.b != "" {
+				r.plain(NodeState, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: rec.b}, rec.lastT, 1)
+			}
+		case JoinNodeLabels:
+			for _, p := range nodeParentLabels() {
+				if v := rec.labels.Get(p[0]); v != "" {
+					r.plain(HostParent, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: p[1], Peer: clean(v)}, rec.lastT, 1)
+				}
+			}
+		}
+	}
+}
+
+// plain adds a row that comes from no single series.
+func (r *Reader) plain(id ID, e Entity, t int64, v float64) {
+	if e.Host == "" && e.Job == "" {
+		return
+	}
+	c := &compiled{Rule: Rule{Signal: id, Kind: e.Kind}, dialect: 0}
+	r.plainRule(c, e, t, v)
+}

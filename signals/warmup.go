@@ -1,0 +1,68 @@
+package signals
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// warmChunk is how much history one query reads. Raw samples of 100,000
+// series over five minutes are about as large as the largest live answer.
+const warmChunk = 5 * time.Minute
+
+// WarmUp replays history so that baselines exist when the first live tick is
+// judged. It reads raw samples in chunks and cuts them into the ticks that a
+// live daemon would have had, so yield sees what that would have seen, in the
+// order of time, with Snapshot.Warming set. Range queries would lose the
+// samples' own times, and with them rates and the writes of files.
+//
+// The first error of yield or of ctx ends it; failed queries are in the
+// snapshots, as in Read.
+func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Duration, yield func(*Snapshot) error) error {
+	if step <= 0 {
+		step = r.opts.Interval
+	}
+	from, to = from.Truncate(step), to.Truncate(step)
+	for begin := from; begin.Before(to); {
+		end := begin.Add(warmChunk).Truncate(step)
+		if !end.After(begin) {
+			end = begin.Add(step)
+		}
+		if end.After(to) {
+			end = to
+		}
+		r.compact()
+		restore := r.widen(end.Sub(begin))
+		r.ask(ctx, end)
+		restore()
+		for at := begin.Add(step); !at.After(end); at = at.Add(step) {
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("warm-up at %s: %w", at.UTC().Format(time.RFC3339), err)
+			}
+			if err := yield(r.digest(at, true)); err != nil {
+				return fmt.Errorf("warm-up at %s: %w", at.UTC().Format(time.RFC3339), err)
+			}
+		}
+		begin = end
+	}
+	return nil
+}
+
+// widen makes the queries read a chunk instead of a tick. Queries whose
+// samples carry the evaluation time are not widened: history of theirs would
+// all seem to be of one moment.
+func (r *Reader) widen(chunk time.Duration) (restore func()) {
+	was := make([]string, len(r.queries))
+	for i, q := range r.queries {
+		was[i] = q.expr
+		if q.custom < 0 && q.family.shape == "" {
+			q.okAt = time.Time{}
+			q.expr = q.family.query(q.names, r.opts.Selector, chunk+q.window)
+		}
+	}
+	return func() {
+		for i, q := range r.queries {
+			q.expr = was[i]
+		}
+	}
+}
