@@ -54,6 +54,8 @@ func (i *Incident) takeOver(old *Incident) {
 	i.Repeats = max(i.Repeats, old.Repeats)
 	i.Supersedes = old.Supersedes
 	i.Deliveries = old.Deliveries
+	// One incident has one set of labels, also in its second life.
+	i.Labels, i.Raises = old.Labels, old.Raises
 	for _, r := range old.Reasons {
 		if !slices.Contains(i.Reasons, r) && len(i.Reasons) < maxReasons {
 			i.Reasons = append(i.Reasons, r)

@@ -158,7 +158,9 @@ func (t *tick) open(inc *Incident) {
 		t.resolve(old, Superseded, "said more exactly by incident "+inc.ID)
 		why = "replaces incident " + old.ID
 	}
-	inc.Labels = identityLabels(&inc.Verdict, t.opts.External)
+	if inc.Labels == nil {
+		inc.Labels = identityLabels(&inc.Verdict, t.opts.External)
+	}
 	if !again {
 		t.past.add(inc.component(), inc.FiredAt)
 	}

@@ -1,0 +1,138 @@
+package alertmanager
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// delivery is what a member acknowledged for a fingerprint, as kept over
+// restarts.
+type delivery struct {
+	At       time.Time `json:"at"`
+	Version  uint64    `json:"version"`
+	Resolved bool      `json:"resolved,omitempty"`
+}
+
+// item is the newest state of an alert and what the member knows of it.
+type item struct {
+	alert *alert
+	known *delivery // nil: nothing
+	// refused is the version plus one that the member refused for good.
+	refused uint64
+	failed  bool // the last attempt failed: the next is a retry
+	missing int  // read-backs in a row that did not find it
+}
+
+// pending is the set of alerts of one member. It is no queue: it holds the
+// newest state of each alert and nothing else, so it can neither overflow by
+// waiting nor deliver what is stale.
+type pending struct {
+	resend, repeat time.Duration
+	items          map[string]*item
+}
+
+// set replaces what the member should know.
+func (p *pending) set(want map[string]*alert, restored func(*alert) *delivery) {
+	for fp := range p.items {
+		if want[fp] == nil {
+			delete(p.items, fp)
+		}
+	}
+	for fp, a := range want {
+		it := p.items[fp]
+		if it == nil {
+			it = &item{known: restored(a)}
+			if it.known != nil && !a.resolved() {
+				// After a restart the member is told at once: it may have
+				// restarted too.
+				it.known.At = time.Time{}
+			}
+			p.items[fp] = it
+		}
+		it.alert = a
+	}
+}
+
+// due says when an item has to be sent: the zero time is at once, ok is false
+// for never.
+func (p *pending) due(it *item, now time.Time) (at time.Time, ok bool) {
+	a := it.alert
+	switch {
+	case it.refused == a.version+1, !a.until.IsZero() && now.After(a.until):
+		return at, false
+	case it.known == nil, it.known.Version != a.version, it.known.Resolved != a.resolved():
+		return at, true
+	}
+	at = it.known.At.Add(p.resend)
+	if it.known.At.After(now) { // the clock stepped back since
+		at = now
+	}
+	return at, !a.resolved() || !at.After(a.ends.Add(p.repeat))
+}
+
+// take returns groups of alerts that are due, those of one incident together,
+// changes before repetitions, and the time of the next one that is not.
+func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
+	type group struct {
+		alerts []*alert
+		change bool
+	}
+	byIncident := map[string]*group{}
+	for _, it := range p.items {
+		at, ok := p.due(it, now)
+		switch {
+		case !ok:
+		case at.After(now):
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		default:
+			key := cmp.Or(it.alert.incident, it.alert.fingerprint)
+			g := byIncident[key]
+			if g == nil {
+				g = &group{}
+				byIncident[key] = g
+			}
+			g.alerts = append(g.alerts, it.alert)
+			g.change = g.change || at.IsZero()
+		}
+	}
+	sorted := make([]*group, 0, len(byIncident))
+	for _, g := range byIncident {
+		// Firing first: the pager must not see the former severity resolve
+		// before it sees the new one.
+		slices.SortFunc(g.alerts, func(a, b *alert) int {
+			return cmp.Or(compareBool(a.resolved(), b.resolved()), cmp.Compare(a.fingerprint, b.fingerprint))
+		})
+		sorted = append(sorted, g)
+	}
+	slices.SortFunc(sorted, func(a, b *group) int {
+		return cmp.Or(compareBool(b.change, a.change), a.alerts[0].starts.Compare(b.alerts[0].starts),
+			cmp.Compare(a.alerts[0].fingerprint, b.alerts[0].fingerprint))
+	})
+	for _, g := range sorted {
+		groups = append(groups, g.alerts)
+	}
+	return groups, next
+}
+
+// batch takes groups from the front until a request is full.
+func batch(groups [][]*alert, limit int) (now []*alert, rest [][]*alert) {
+	for len(groups) > 0 && (len(now) == 0 || len(now)+len(groups[0]) <= limit) {
+		now = append(now, groups[0]...)
+		groups = groups[1:]
+	}
+	return now, groups
+}
+
+// length is the number of alerts whose newest state the member does not know.
+func (p *pending) length(now time.Time) int {
+	n := 0
+	for _, it := range p.items {
+		if at, ok := p.due(it, now); ok && at.IsZero() {
+			n++
+		}
+	}
+	return n
+}
