@@ -96,7 +96,7 @@ func (q *querier) exec(ctx context.Context, expr string, query promql.Query, dst
 	default:
 		return q.configError(expr, fmt.Errorf("the answer is a %s", res.Value.Type()))
 	}
-	return nil
+	return promapi.Incomplete(q.db.opts.Name, dst)
 }
 
 func (q *querier) intern(ls labels.Labels) promapi.Ref {
