@@ -25,6 +25,7 @@ COMMANDS := $(notdir $(wildcard cmd/*))
 LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
 GOTESTSUM := $(GO) tool -modfile=tools/test/go.mod gotestsum
 NFPM      := $(GO) tool -modfile=tools/go.mod nfpm
+SBOM      := $(GO) tool -modfile=tools/go.mod cyclonedx-gomod
 
 # What the tests of one package may take at most, race detector and slow machine included.
 TEST_TIMEOUT ?= 20m
@@ -115,7 +116,7 @@ ARCHES ?= amd64 arm64
 .PHONY: dist
 dist: ## static binaries, archives, packages and checksums for Linux in dist/
 	@VERSION=$(VERSION) EPOCH=$(EPOCH) STAMP="$(STAMP)" COMMANDS="$(COMMANDS)" ARCHES="$(ARCHES)" GO="$(GO)" \
-	  NFPM="$(NFPM)" contrib/packaging/dist.sh
+	  NFPM="$(NFPM)" SBOM="$(SBOM)" contrib/packaging/dist.sh
 
 .PHONY: clean
 clean: ## remove what was built

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds dist/: static binaries, reproducible archives, deb and rpm packages, a bill of materials, checksums.
-# Called by make dist, which sets VERSION, EPOCH, STAMP, COMMANDS, ARCHES, GO and NFPM.
+# Called by make dist, which sets VERSION, EPOCH, STAMP, COMMANDS, ARCHES, GO, NFPM and SBOM.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-: "${VERSION:?call me through make dist}" "${EPOCH:?}" "${STAMP:?}" "${COMMANDS?}" "${ARCHES:?}" "${GO:?}" "${NFPM:?}"
+: "${VERSION:?call me through make dist}" "${EPOCH:?}" "${STAMP:?}" "${COMMANDS?}" "${ARCHES:?}" "${GO:?}" "${NFPM:?}" "${SBOM:?}"
 [ -n "$COMMANDS" ] || { echo "dist: there are no commands in cmd/"; exit 1; }
 
 out=dist
@@ -55,10 +55,10 @@ for arch in $ARCHES; do
   done
 done
 
-# Every module that is linked in, with version and checksum, as the binary itself has them.
+# The bill of materials: every module that is linked in, as the binary itself says, standard library included.
 for command in $COMMANDS; do
-  arch=${ARCHES%% *}
-  $GO version -m "$stage_root/collwatch-$VERSION.linux-$arch/$command" | sed "1s|^.*/||" >"$out/$command-$VERSION.modules.txt"
+  $SBOM bin -json -std -noserial -notimestamp -version "v$VERSION" \
+    -output "$out/$command-$VERSION.cdx.json" "$stage_root/collwatch-$VERSION.linux-${ARCHES%% *}/$command" 2>/dev/null
 done
 (cd "$out" && sha256sum -- * >sha256sums.txt)
 ls -l "$out"
