@@ -1,5 +1,7 @@
 package diagnosis
 
+import "fmt"
+
 // XidClass says what an Xid code means for the blame.
 type XidClass uint8
 
@@ -70,4 +72,24 @@ func (c *Case) xidClass(code int) XidClass {
 		return x
 	}
 	return defaultXid(code)
+}
+
+// ParseXidClass reads the word by which a configuration names a class. What is
+// weak, describes itself or is to be ignored never accuses.
+func ParseXidClass(word string) (XidClass, error) {
+	switch word {
+	case "application", "ignore":
+		return XidApplication, nil
+	case "contained":
+		return XidContained, nil
+	case "memory":
+		return XidMemory, nil
+	case "nvlink":
+		return XidNVLink, nil
+	case "fatal":
+		return XidFatal, nil
+	case "weak", "self_describing":
+		return XidUnknown, nil
+	}
+	return XidUnknown, fmt.Errorf("unknown class %q: use application, contained, memory, nvlink, fatal, self_describing, weak or ignore", word)
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -22,6 +23,7 @@ type Store struct {
 	gpus   map[string][]string
 	last   Observed
 	fabric *Fabric
+	hosts  atomic.Int64 // read by other goroutines
 }
 
 // NewStore returns an empty Store.
@@ -42,6 +44,7 @@ func (st *Store) Update(s *signals.Snapshot) *Fabric {
 	if st.fabric == nil || !reflect.DeepEqual(o, st.last) {
 		st.fabric = Build(Derive(o))
 		st.last = o
+		st.hosts.Store(int64(countHosts(o)))
 	}
 	return st.fabric
 }
@@ -89,6 +92,17 @@ func (st *Store) merge(o Observed) Observed {
 	return merged
 }
 
+func countHosts(o Observed) int {
+	hosts := map[string]bool{}
+	for _, n := range o.NICs {
+		hosts[n.Host] = true
+	}
+	for h := range o.GPUs {
+		hosts[h] = true
+	}
+	return len(hosts)
+}
+
 func keep(now, before map[string]string) {
 	for h, p := range before {
 		if _, ok := now[h]; !ok {
@@ -96,3 +110,6 @@ func keep(now, before map[string]string) {
 		}
 	}
 }
+
+// Hosts returns the number of hosts seen.
+func (st *Store) Hosts() int { return int(st.hosts.Load()) }

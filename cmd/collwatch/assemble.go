@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/engine"
+	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/signals"
+	"github.com/collwatch/collwatch/topology"
+)
+
+// options are the settings of all packages, made from one configuration.
+type options struct {
+	signals   signals.Options
+	topology  topology.Options
+	detectors detectors.Options
+	diagnosis diagnosis.Options
+	incidents incidents.Options
+	renderer  incidents.Renderer
+}
+
+// assembleOptions maps the configuration to each package's own settings.
+func assembleOptions(cfg *config.Config) (*options, error) {
+	sig, err := signalOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	diag, err := diagnosisOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	inc, err := incidentOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &options{
+		signals:   sig,
+		topology:  topology.Options{Refresh: cfg.Topology.Refresh.Std()},
+		detectors: detectorOptions(cfg),
+		diagnosis: diag,
+		incidents: inc,
+		renderer:  renderer(cfg),
+	}, nil
+}
+
+// assembly is one walk of the line with all its parts.
+type assembly struct {
+	opts    *options
+	reader  *signals.Reader
+	fabric  *topology.Store
+	bank    *detectors.Bank
+	manager *incidents.Manager
+	engine  *engine.Engine
+}
+
+// assemble builds the line over some sources. A manager given is used instead
+// of a new one, so that incidents outlive a reload.
+func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *incidents.Manager) (*assembly, error) {
+	opts, err := assembleOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	a := &assembly{opts: opts}
+	if a.reader, err = signals.NewReader(opts.signals, sources); err != nil {
+		return nil, fmt.Errorf("signals: %w", err)
+	}
+	a.fabric = topology.NewStore(opts.topology)
+	opts.incidents.FleetSize = a.fabric.Hosts
+	a.bank = detectors.NewBank(opts.detectors)
+	if manager == nil {
+		manager = incidents.NewManager(opts.incidents)
+	}
+	a.manager = manager
+	a.engine = engine.New(engine.Parts{
+		Reader: a.reader, Topology: a.fabric, Bank: a.bank,
+		Diagnoser: diagnosis.New(opts.diagnosis), Incidents: manager,
+	})
+	return a, nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/diagnosis"
+)
+
+// configFlag adds --config to a command. An empty value means that there is no
+// file and all keys have their defaults.
+func configFlag(cmd *kingpin.CmdClause, fallback string) *string {
+	c := cmd.Flag("config", "Configuration file (TOML).").Short('c').PlaceHolder("FILE")
+	if fallback != "" {
+		c = c.Default(fallback)
+	}
+	return c.String()
+}
+
+// defaultConfig is where packages put the configuration.
+const defaultConfig = "/etc/collwatch/config.toml"
+
+// words are the names that a configuration may use and that other packages own.
+func words() config.Words {
+	var w config.Words
+	for _, c := range diagnosis.Classes() {
+		w.Classes = append(w.Classes, string(c))
+	}
+	return w
+}
+
+// loadConfig reads a configuration and reports all its mistakes. Without a path
+// it gives the defaults, for commands that need no server.
+func loadConfig(path string, opts ...config.Option) (*config.Config, error) {
+	if path == "" {
+		c := config.Default()
+		return &c, nil
+	}
+	c, err := config.Load(path, append([]config.Option{config.WithWords(words())}, opts...)...)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	return c, nil
+}
+
+func checkConfigCommand(app *kingpin.Application) (string, action) {
+	cmd := app.Command("check-config", "Check a configuration file and report all mistakes at once.")
+	path := configFlag(cmd, defaultConfig)
+	skip := cmd.Flag("skip-files", "Do not look at files that the configuration names, such as secrets.").Bool()
+	show := cmd.Flag("print", "Print the effective configuration, secrets masked.").Bool()
+	return cmd.FullCommand(), func(_ context.Context, e *env) error {
+		var opts []config.Option
+		if *skip {
+			opts = append(opts, config.SkipFiles())
+		}
+		cfg, err := loadConfig(*path, opts...)
+		if err != nil {
+			return err
+		}
+		if _, err := assembleOptions(cfg); err != nil {
+			return usageError(fmt.Errorf("%s: %w", *path, err))
+		}
+		if !*show {
+			_, err = fmt.Fprintf(e.stdout, "%s: fine\n", *path)
+			return err
+		}
+		text, err := cfg.Masked()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprint(e.stdout, text)
+		return err
+	}
+}

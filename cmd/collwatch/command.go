@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/common/promslog/flag"
+	"github.com/prometheus/common/version"
+)
+
+// Exit codes, the same for all commands.
+const (
+	exitOK       = 0
+	exitFailure  = 1
+	exitUsage    = 2
+	exitFindings = 3
+)
+
+// env is what a command gets from its caller. Results go to stdout, progress and
+// logs to stderr.
+type env struct {
+	stdout, stderr io.Writer
+	log            *slog.Logger
+}
+
+// exitError is an error with an exit code of its own. A nil Err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError is an error in how the command was called or configured.
+func usageError(err error) error { return &exitError{code: exitUsage, err: err} }
+
+// action is the body of a command.
+type action func(ctx context.Context, e *env) error
+
+// run is main without the process: it may be called several times, and deferred
+// calls run before it returns.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := kingpin.New("collwatch", "Finds degraded NICs, stalled collectives and stragglers in GPU training, from Prometheus.")
+	app.Version(version.Print("collwatch"))
+	app.HelpFlag.Short('h')
+	app.UsageWriter(stdout)
+	app.ErrorWriter(stderr)
+	ended := -1
+	app.Terminate(func(code int) {
+		if ended < 0 {
+			ended = code
+		}
+	})
+	logging := promslog.Config{Writer: stderr}
+	flag.AddFlags(app, &logging)
+
+	actions := map[string]action{}
+	for _, c := range commands {
+		name, act := c(app)
+		actions[name] = act
+	}
+	name, err := app.Parse(args)
+	if ended >= 0 {
+		return ended
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "collwatch: %v (see collwatch --help)\n", err)
+		return exitUsage
+	}
+	e := &env{stdout: stdout, stderr: stderr, log: promslog.New(&logging)}
+	return exitCode(actions[name](ctx, e), stderr)
+}
+
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	code := exitFailure
+	var ee *exitError
+	if errors.As(err, &ee) {
+		code = ee.code
+	}
+	if msg := err.Error(); msg != "" {
+		fmt.Fprintf(stderr, "collwatch: %s\n", msg)
+	}
+	return code
+}
+
+// commands adds each command to the application and returns its full name and
+// its body.
+var commands = []func(*kingpin.Application) (string, action){
+	runCommand,
+	replayCommand,
+	checkConfigCommand,
+	versionCommand,
+}
+
+func versionCommand(app *kingpin.Application) (string, action) {
+	cmd := app.Command("version", "Print version, build and Go release.")
+	return cmd.FullCommand(), func(_ context.Context, e *env) error {
+		_, err := fmt.Fprintln(e.stdout, version.Print("collwatch"))
+		return err
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/engine"
+	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/incidents/state"
+)
+
+// daemon is what lives from start to end, over all reloads.
+type daemon struct {
+	path string
+	log  *slog.Logger
+	reg  *prometheus.Registry
+	sup  *supervisor
+
+	store   *state.Store
+	manager *incidents.Manager
+	saver   *saver
+	reloads *reloadMetrics
+
+	current atomic.Pointer[generation]
+	next    chan *generation // a generation that is ready to take over
+	mu      sync.Mutex       // one reload at a time
+	ready   atomic.Bool
+}
+
+// newDaemon restores the state and builds the first generation.
+func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, error) {
+	d := &daemon{path: path, log: log, reg: prometheus.NewRegistry(), sup: newSupervisor(log), next: make(chan *generation, 1)}
+	d.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		versioncollector.NewCollector("collwatch"))
+	d.reloads = newReloadMetrics(d.reg)
+	var err error
+	if d.store, err = state.Open(state.Options{Dir: cfg.Global.StateDir, Logger: log, Registerer: d.reg}); err != nil {
+		return nil, err
+	}
+	inc, err := incidentOptions(cfg)
+	if err != nil {
+		return nil, errors.Join(err, d.store.Close())
+	}
+	d.manager = incidents.NewManager(inc)
+	d.saver = &saver{store: d.store, manager: d.manager, every: cfg.Global.StateInterval.Std()}
+	d.store.Load(incidentsFile, incidents.Schema, func(_ int, data []byte) error { return d.manager.Restore(data) })
+	g, err := newGeneration(cfg, log, d.manager, d.saver)
+	if err != nil {
+		return nil, errors.Join(err, d.store.Close())
+	}
+	if k, ok := any(g.asm.bank).(keeper); ok {
+		d.store.Load(baselinesFile, baselineSchema, func(_ int, data []byte) error { return k.Restore(data) })
+	}
+	d.use(g)
+	return d, nil
+}
+
+func (d *daemon) use(g *generation) {
+	d.current.Store(g)
+	d.saver.use(g.asm.bank)
+	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
+	d.reloads.success(g.cfg)
+}
+
+// run evaluates and delivers, one generation after the other, until ctx ends.
+// Shutdown resolves nothing: whoever is told then learns of a silence of the
+// daemon, not of a recovery.
+func (d *daemon) run(ctx context.Context) error {
+	for {
+		g := d.current.Load()
+		genCtx, cancel := context.WithCancel(ctx)
+		done := make(chan error, 1)
+		go func() { done <- g.run(genCtx, d.afterTick) }()
+		select {
+		case next := <-d.next:
+			cancel()
+			if err := <-done; err != nil {
+				return err
+			}
+			// What was learned goes on, as far as the new settings can use it.
+			d.handOver(g, next)
+			d.manager.Configure(next.asm.opts.incidents, nil)
+			d.use(next)
+		case err := <-done:
+			cancel()
+			d.saver.all()
+			return errors.Join(err, d.store.Close())
+		}
+	}
+}
+
+// handOver gives the baselines of one generation to the next.
+func (d *daemon) handOver(from, to *generation) {
+	old, ok := any(from.asm.bank).(keeper)
+	fresh, fits := any(to.asm.bank).(keeper)
+	if !ok || !fits {
+		return
+	}
+	data, err := old.Save()
+	if err == nil {
+		err = fresh.Restore(data)
+	}
+	to.warm = err == nil
+	if err != nil {
+		d.log.Warn("baselines do not fit the new configuration and start anew", "err", err)
+	}
+}
+
+// afterTick runs in the loop's goroutine: state first, then the receivers, so
+// that nobody is told what a crash would make us forget.
+func (d *daemon) afterTick(t engine.Tick, missed int) {
+	g := d.current.Load()
+	if t.Err != nil {
+		d.log.Error("evaluation failed; incidents keep their state", "err", t.Err)
+	}
+	if missed > 0 {
+		d.log.Warn("evaluation was late", "missed", missed, "took", t.Took)
+	}
+	for i := range t.Events {
+		ev := &t.Events[i]
+		d.log.Info("incident", "event", ev.Kind, "id", ev.Incident.ID, "class", ev.Incident.Verdict.Class,
+			"severity", ev.Incident.Severity, "job", ev.Incident.Verdict.Job, "suspect", ev.Incident.Labels["suspect_node"])
+	}
+	now := time.Now()
+	d.saver.tick(now)
+	g.sync()
+	d.sup.cycle(now)
+	if !d.ready.Swap(true) {
+		d.log.Info("ready", "series", t.Series, "took", t.Took.Round(time.Millisecond))
+		d.sup.ready()
+	}
+	d.sup.status(fmt.Sprintf("%d series, %d open incidents, last evaluation %s in %s",
+		t.Series, len(g.asm.manager.Live()), t.At.UTC().Format(time.TimeOnly), t.Took.Round(time.Millisecond)))
+}

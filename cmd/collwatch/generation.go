@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/engine"
+	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/notify/alertmanager"
+)
+
+// generation is everything that one configuration makes. A reload builds the
+// next one completely before it stops this one, so that a mistake costs
+// nothing. Incidents and what receivers were told belong to the daemon and
+// outlive it.
+type generation struct {
+	cfg       *config.Config
+	reg       *prometheus.Registry
+	log       *slog.Logger
+	asm       *assembly
+	metrics   *engine.Metrics
+	receivers []receiver
+	alerts    *alertmanager.Notifier // nil without a target
+	warm      bool                   // baselines came from the generation before
+}
+
+// receiver is somebody who is told.
+type receiver struct {
+	name string
+	// sync takes the present state over; it never blocks on the network.
+	sync func()
+	// run delivers until ctx ends and returns after the last drain.
+	run func(ctx context.Context) error
+}
+
+// deliverySource is the manager as receivers see it: what they were told is on
+// disk before they go on.
+type deliverySource struct {
+	*incidents.Manager
+	saver *saver
+}
+
+func (d deliverySource) SetDelivery(id, name string, record json.RawMessage) error {
+	if err := d.Manager.SetDelivery(id, name, record); err != nil {
+		return err
+	}
+	d.saver.deliveries()
+	return nil
+}
+
+// newGeneration builds all parts. Nothing is sent or started.
+func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Manager, sv *saver) (*generation, error) {
+	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log}
+	sources, err := liveSources(cfg, g.reg)
+	if err != nil {
+		return nil, err
+	}
+	if g.asm, err = assemble(cfg, sources, manager); err != nil {
+		return nil, err
+	}
+	g.metrics = engine.NewMetrics(g.reg, g.asm.bank.Names())
+	source := deliverySource{Manager: g.asm.manager, saver: sv}
+	if err := g.addAlertmanager(source); err != nil {
+		return nil, err
+	}
+	if err := g.addSlack(source); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *generation) addAlertmanager(source deliverySource) error {
+	am := g.cfg.Alertmanager
+	if len(am.Targets) == 0 {
+		return nil
+	}
+	n, err := alertmanager.New(alertmanager.Options{
+		Source: source, Renderer: &g.asm.opts.renderer, Targets: alertmanagerTargets(g.cfg),
+		Interval: g.cfg.Global.Interval.Std(), ResendDelay: am.ResendDelay.Std(), ResolveRepeat: am.ResolveRepeat.Std(),
+		BatchSize: am.BatchSize, DrainTimeout: am.DrainTimeout.Std(), PollInterval: am.PollInterval.Std(),
+		ReadbackInterval: am.ReadbackInterval.Std(), Heartbeat: am.Heartbeat, External: g.cfg.Global.Labels(),
+		UserAgent: userAgent(), Logger: g.log, Registerer: g.reg,
+	})
+	if err != nil {
+		return err
+	}
+	g.alerts = n
+	g.receivers = append(g.receivers, receiver{name: "alertmanager", sync: n.Sync, run: n.Run})
+	return nil
+}
+
+// run ticks and delivers until ctx ends, then drains. each is called after each
+// tick.
+func (g *generation) run(ctx context.Context, each func(engine.Tick, int)) error {
+	// Receivers outlive the loop by their drain, so that the last tick is
+	// delivered.
+	deliver, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var wg sync.WaitGroup
+	errs := make(chan error, len(g.receivers))
+	for _, r := range g.receivers {
+		wg.Go(func() {
+			if err := r.run(deliver); err != nil && !errors.Is(err, context.Canceled) {
+				errs <- fmt.Errorf("%s: %w", r.name, err)
+			}
+		})
+	}
+	loop := make(chan error, 1)
+	loopCtx, stopLoop := context.WithCancel(ctx)
+	defer stopLoop()
+	go func() { loop <- g.loop(loopCtx, each) }()
+	var failed error
+	select {
+	case failed = <-errs:
+		stopLoop()
+		<-loop
+	case failed = <-loop:
+		if errors.Is(failed, context.Canceled) {
+			failed = nil
+		}
+	}
+	stop()
+	wg.Wait()
+	return failed
+}
+
+func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) error {
+	interval, offset := g.cfg.Global.Interval.Std(), g.cfg.Global.QueryOffset.Std()
+	if w := g.cfg.Global.WarmUp.Std(); w > 0 && !g.warm {
+		end := time.Now().Add(-offset).Truncate(interval)
+		start := time.Now()
+		if err := g.asm.engine.WarmUp(ctx, end.Add(-w), end, interval); err != nil && ctx.Err() == nil {
+			// Baselines then form from live samples: later, but no worse.
+			g.log.Warn("history cannot be read; baselines start empty", "err", err)
+		} else if err == nil {
+			g.log.Info("baselines are warm", "history", w, "took", time.Since(start).Round(time.Millisecond))
+		}
+	}
+	return g.asm.engine.Run(ctx, engine.Live{
+		Interval: interval, QueryOffset: offset, Clock: engine.SystemClock{},
+		Each: func(t engine.Tick, missed int) {
+			g.metrics.Observe(&t, missed)
+			each(t, missed)
+		},
+	})
+}
+
+// sync hands the present state to all receivers.
+func (g *generation) sync() {
+	for _, r := range g.receivers {
+		r.sync()
+	}
+}

@@ -1,0 +1,13 @@
+// Command collwatch finds what slows down or stops the communication of
+// distributed GPU training, and says who is to blame, or that nobody can be
+// named.
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/incidents"
+)
+
+func detectorOptions(cfg *config.Config) detectors.Options {
+	return detectors.Options{Interval: cfg.Global.Interval.Std()}
+}
+
+func diagnosisOptions(cfg *config.Config) (diagnosis.Options, error) {
+	d := cfg.Diagnosis
+	o := diagnosis.Options{
+		Interval:       cfg.Global.Interval.Std(),
+		LinkBootGrace:  d.BootGrace.Std(),
+		FlapWindow:     d.FlapWindow.Std(),
+		FlapDown:       d.FlapDown.Std(),
+		SwitchRestart:  d.LeafRestart.Std(),
+		ErrorsHold:     cfg.Detectors.Counters.Hold.Std(),
+		ErrorsCritical: d.BitErrorsCritical.Std(),
+		CordonShare:    d.CordonShare,
+		Xid:            map[int]diagnosis.XidClass{},
+	}
+	for code, class := range d.Xid {
+		n, err := strconv.Atoi(code)
+		if err != nil {
+			return o, fmt.Errorf("[diagnosis.xid]: %q is no Xid code: write a number in quotes, such as \"79\"", code)
+		}
+		c, err := diagnosis.ParseXidClass(class)
+		if err != nil {
+			return o, fmt.Errorf("[diagnosis.xid]: code %s: %w", code, err)
+		}
+		o.Xid[n] = c
+	}
+	return o, nil
+}
+
+func incidentOptions(cfg *config.Config) (incidents.Options, error) {
+	in := cfg.Incidents
+	o := incidents.Options{
+		Interval:      cfg.Global.Interval.Std(),
+		Policies:      policies(&in),
+		External:      cfg.Global.Labels(),
+		Shadow:        map[diagnosis.Class]bool{},
+		BreakerShare:  cfg.Diagnosis.CordonShare,
+		Cap:           in.Storm.MaxOpen,
+		FoldAbove:     in.Storm.Fold,
+		LatchFlaps:    in.Flaps,
+		LatchFor:      in.Latch.Std(),
+		HeldLimit:     in.DataGone.Std(),
+		HistoryWindow: in.History.Std(),
+	}
+	for _, c := range in.ShadowClasses {
+		o.Shadow[diagnosis.Class(c)] = true
+	}
+	return o, nil
+}
+
+// policies overlays the hold times of the configuration on those that each
+// class has by its nature: a general key moves the general default only.
+func policies(in *config.Incidents) map[diagnosis.Class]incidents.Policy {
+	base := incidents.Policies()
+	plain := incidents.DefaultPolicy()
+	defaults := config.Default().Incidents
+	out := map[diagnosis.Class]incidents.Policy{}
+	for _, c := range diagnosis.Classes() {
+		p, ok := base[c]
+		if !ok {
+			p = plain
+		}
+		if in.Pending != defaults.Pending && p.Pending == plain.Pending {
+			p.Pending = in.Pending
+		}
+		if in.Resolve != defaults.Resolve && p.Clear == plain.Clear {
+			p.Clear = in.Resolve
+		}
+		if in.Reopen != defaults.Reopen && p.Reopen == plain.Reopen {
+			p.Reopen = in.Reopen.Std()
+		}
+		if in.Latch != defaults.Latch && p.Latch > 0 {
+			p.Latch = in.Latch.Std()
+		}
+		if s, ok := in.Classes[string(c)]; ok {
+			overlay(&p, s)
+		}
+		out[c] = p
+	}
+	return out
+}
+
+func overlay(p *incidents.Policy, s config.ClassSettings) {
+	if s.Pending > 0 {
+		p.Pending = s.Pending
+	}
+	if s.Resolve > 0 {
+		p.Clear = s.Resolve
+	}
+	if s.Latch > 0 {
+		p.Latch = s.Latch.Std()
+	}
+	switch s.MaxSeverity {
+	case "info":
+		p.Max = diagnosis.Info
+	case "warning":
+		p.Max = diagnosis.Warning
+	case "critical":
+		p.Max = diagnosis.Critical
+	}
+}
+
+func renderer(cfg *config.Config) incidents.Renderer {
+	r := incidents.Renderer{
+		ExternalURL:  cfg.Global.ExternalURL.String(),
+		DashboardURL: cfg.Incidents.DashboardURL,
+		RunbookURL:   cfg.Incidents.RunbookURL.String(),
+	}
+	if r.ExternalURL == "" {
+		if host, err := os.Hostname(); err == nil {
+			r.ExternalURL = "http://" + host + defaultAddress
+		}
+	}
+	if len(cfg.Alertmanager.Targets) > 0 {
+		r.AlertmanagerURL = cfg.Alertmanager.Targets[0].URL.String()
+	}
+	return r
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/incidents/state"
+)
+
+// Names of the state files. Baselines lie apart, so that a damaged one never
+// costs the continuity of alerts.
+const (
+	incidentsFile = "incidents"
+	baselinesFile = "baselines"
+)
+
+// baselineSchema is the version of the baselines file.
+const baselineSchema = 1
+
+// keeper is what has baselines to keep.
+type keeper interface {
+	Save() ([]byte, error)
+	Restore(data []byte) error
+}
+
+// saver writes the state files. Its methods may be called from any goroutine;
+// one writes at a time.
+type saver struct {
+	store   *state.Store
+	manager *incidents.Manager
+	every   time.Duration
+
+	mu        sync.Mutex
+	bank      keeper
+	last      []byte // incidents as written
+	baselines time.Time
+}
+
+// tick writes incidents if they changed, and baselines from time to time.
+func (s *saver) tick(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incidents()
+	if s.bank != nil && now.Sub(s.baselines) >= s.every {
+		s.baselines = now
+		s.saveBaselines()
+	}
+}
+
+// deliveries writes incidents after a receiver was told something.
+func (s *saver) deliveries() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incidents()
+}
+
+// all writes everything, at the end.
+func (s *saver) all() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incidents()
+	if s.bank != nil {
+		s.saveBaselines()
+	}
+}
+
+// use takes the bank of the running generation.
+func (s *saver) use(b any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bank, _ = b.(keeper)
+}
+
+// incidents saves if anything changed. The store logs its own failures and the
+// next call tries again.
+func (s *saver) incidents() {
+	data, err := s.manager.Save()
+	if err != nil || bytes.Equal(data, s.last) {
+		return
+	}
+	if s.store.Save(incidentsFile, incidents.Schema, data) == nil {
+		s.last = data
+	}
+}
+
+func (s *saver) saveBaselines() {
+	if data, err := s.bank.Save(); err == nil {
+		_ = s.store.Save(baselinesFile, baselineSchema, data)
+	}
+}

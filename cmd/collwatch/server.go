@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// server answers on the daemon's address. The handlers read the running
+// generation at each request.
+func (d *daemon) server() *http.Server {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", d.metricsHandler())
+	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "collwatch is healthy.") })
+	mux.HandleFunc("GET /-/ready", d.readyHandler)
+	mux.HandleFunc("POST /-/reload", d.reloadHandler)
+	mux.HandleFunc("GET /config", d.configHandler)
+	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// metricsHandler serves the metrics of the process and of the running
+// generation.
+func (d *daemon) metricsHandler() http.Handler {
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		return prometheus.Gatherers{d.reg, d.current.Load().reg}.Gather()
+	})
+	return promhttp.HandlerFor(gather, promhttp.HandlerOpts{Registry: d.reg, EnableOpenMetrics: true})
+}
+
+func (d *daemon) readyHandler(w http.ResponseWriter, _ *http.Request) {
+	if !d.ready.Load() {
+		http.Error(w, "not ready: the first evaluation is not finished", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "collwatch is ready.")
+}
+
+func (d *daemon) reloadHandler(w http.ResponseWriter, _ *http.Request) {
+	if err := d.reload(); err != nil {
+		http.Error(w, "configuration not reloaded: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	fmt.Fprintln(w, "configuration reloaded")
+}
+
+func (d *daemon) configHandler(w http.ResponseWriter, _ *http.Request) {
+	text, err := d.current.Load().cfg.Masked()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/toml; charset=utf-8")
+	fmt.Fprint(w, text)
+}
