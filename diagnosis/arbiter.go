@@ -84,6 +84,9 @@ const (
 	// memberSlack is how much older than the fault of the whole the verdict
 	// about a part may be and still be a consequence.
 	memberSlack = 5 * time.Minute
+	// bootSlack is how long a host may take from its last sign of life to the
+	// boot time it reports afterwards.
+	bootSlack = 10 * time.Minute
 	// reasonSlack is how long before a stall its reason may have happened.
 	reasonSlack = 20 * time.Minute
 )
@@ -97,6 +100,9 @@ func explains(l, h *Hypothesis) bool {
 		return true
 	}
 	gap := l.StartedAt.Sub(h.StartedAt) // positive: l is younger
+	if l.Class == NodeRestart {
+		gap -= bootSlack
+	}
 	if len(h.Suspects) > 0 && l.covers(h.Suspects[0].entity()) {
 		if l.Class == CollectiveStall {
 			return gap <= reasonSlack

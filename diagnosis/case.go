@@ -65,7 +65,7 @@ func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Op
 }
 
 func (c *Case) index(f *detectors.Finding) {
-	thing := f.Entity.Thing()
+	thing := thingOf(f.Entity)
 	c.byThing[thing] = append(c.byThing[thing], f)
 	if f.Entity.Host != "" {
 		c.byHost[f.Entity.Host] = append(c.byHost[f.Entity.Host], f)
@@ -85,7 +85,17 @@ func (c *Case) index(f *detectors.Finding) {
 }
 
 // On returns the findings about one thing: a host, GPU, NIC or switch port.
-func (c *Case) On(thing signals.Entity) []*detectors.Finding { return c.byThing[thing.Thing()] }
+func (c *Case) On(thing signals.Entity) []*detectors.Finding { return c.byThing[thingOf(thing)] }
+
+// thingOf is the device an entity belongs to: the ports of a card and the links
+// of a GPU are one device, because they are repaired together.
+func thingOf(e signals.Entity) signals.Entity {
+	t := e.Thing()
+	if t.Kind == signals.KindNIC || t.Kind == signals.KindGPU {
+		t.Port = ""
+	}
+	return t
+}
 
 // OnHost returns the findings about a host and everything in it.
 func (c *Case) OnHost(host string) []*detectors.Finding { return c.byHost[host] }

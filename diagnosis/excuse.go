@@ -1,0 +1,204 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// restarted returns the restart of a host within a grace, or nil.
+func (c *Case) restarted(host string, grace time.Duration) *detectors.Finding {
+	for _, f := range c.On(hostEntity(host)) {
+		if f.Code == detectors.CodeBoot && c.Now.Sub(f.Since) <= grace {
+			return f
+		}
+	}
+	return nil
+}
+
+// excused says whether nothing may be concluded about the devices of a host: it
+// was taken out of service, or restarted, or its NIC driver was loaded anew.
+func (c *Case) excused(host string, grace time.Duration) bool {
+	on := hostEntity(host)
+	return c.restarted(host, grace) != nil || c.Has(on, detectors.CodeDrained) != nil || c.Has(on, detectors.CodeDriverReload) != nil
+}
+
+// ofCode groups the findings with any of some codes by thing, in a stable order.
+func (c *Case) ofCode(codes ...string) (things []signals.Entity, by map[signals.Entity][]*detectors.Finding) {
+	by = map[signals.Entity][]*detectors.Finding{}
+	for _, code := range codes {
+		for _, f := range c.Code(code) {
+			t := thingOf(f.Entity)
+			if by[t] == nil {
+				things = append(things, t)
+			}
+			by[t] = append(by[t], f)
+		}
+	}
+	slices.SortFunc(things, compareEntities)
+	return things, by
+}
+
+// hostsOf is the set of hosts of some things.
+func hostsOf(things []signals.Entity) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range things {
+		if e.Host != "" {
+			out[e.Host] = true
+		}
+	}
+	return out
+}
+
+// sortedSet lists a set in order.
+func sortedSet(m map[string]bool) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listed joins names for people and counts where there are many.
+func listed(names []string) string {
+	const most = 6
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + " and " + count(len(names)-most, "more")
+}
+
+// stage is where a thing is plugged in: its leaf, or its rail where no leaf is
+// known. assumed says that the rail follows from the order of devices only.
+type stage struct {
+	leaf, rail string
+	assumed    bool
+}
+
+func (c *Case) stageOf(nic signals.Entity) (stage, bool) {
+	p := c.Port(nic)
+	switch {
+	case p == nil:
+		return stage{}, false
+	case p.Leaf != "":
+		return stage{leaf: p.Leaf}, true
+	case p.Rail != "":
+		return stage{rail: p.Rail, assumed: p.RailAssumed}, true
+	}
+	return stage{}, false
+}
+
+// members are all compute NICs of a stage.
+func (c *Case) members(s stage) []signals.Entity {
+	ports := c.Fabric.Under(s.leaf)
+	if s.leaf == "" {
+		ports = c.Fabric.OnRail(s.rail)
+	}
+	out := make([]signals.Entity, 0, len(ports))
+	for _, p := range ports {
+		if p.Compute {
+			out = append(out, nicEntity(p.Host, p.Device))
+		}
+	}
+	return out
+}
+
+// suspect is a stage as a suspect.
+func (s stage) suspect() Suspect {
+	if s.leaf != "" {
+		return Suspect{Kind: "switch", Switch: s.leaf, Score: 1}
+	}
+	return Suspect{Kind: "rail", Device: s.rail, Score: 1}
+}
+
+func (s stage) scope() string {
+	if s.leaf != "" {
+		return "leaf:" + s.leaf
+	}
+	return "rail:" + s.rail
+}
+
+func (s stage) String() string {
+	if s.leaf != "" {
+		return s.leaf
+	}
+	return "rail " + s.rail
+}
+
+// sickStages returns the stages of which more than the majority of the members,
+// on at least MinMembers hosts, are among the sick, with those members.
+func (c *Case) sickStages(sick []signals.Entity) (order []stage, by map[stage][]signals.Entity) {
+	by = map[stage][]signals.Entity{}
+	for _, nic := range sick {
+		if s, ok := c.stageOf(nic); ok {
+			by[s] = append(by[s], nic)
+		}
+	}
+	for s, list := range by {
+		hosts, all := len(hostsOf(list)), c.members(s)
+		if hosts < c.opts.MinMembers || float64(hosts) <= c.opts.Majority*float64(len(hostsOf(all))) ||
+			float64(len(list)) <= c.opts.Majority*float64(len(all)) {
+			delete(by, s)
+			continue
+		}
+		order = append(order, s)
+	}
+	slices.SortFunc(order, func(a, b stage) int { return strings.Compare(a.String(), b.String()) })
+	return order, by
+}
+
+// harmAll fills jobs and counts of a hypothesis about many things. The job is
+// named only if it is the only one.
+func (c *Case) harmAll(h *Hypothesis, things []signals.Entity) {
+	jobs := map[string]bool{}
+	ended := true
+	for _, e := range things {
+		ids, over := c.Harmed(e, h.StartedAt)
+		for _, id := range ids {
+			jobs[id] = true
+		}
+		ended = ended && over
+	}
+	h.Jobs = sortedSet(jobs)
+	if len(h.Jobs) == 1 {
+		h.Job, h.JobEnded = h.Jobs[0], ended
+	}
+	h.AffectedHosts = len(hostsOf(things))
+	for _, e := range things {
+		if _, ok := c.GPUOf(e); ok || e.Kind == signals.KindGPU {
+			h.AffectedGPUs++
+		}
+	}
+}
+
+// about is a hypothesis about one NIC, GPU or host with what all such have.
+func (c *Case) about(class Class, reason string, thing signals.Entity, since time.Time) Hypothesis {
+	h := newHypothesis(class, reason)
+	h.StartedAt = since
+	h.TieSet = 1
+	h.Confidence = High
+	h.Covers = []signals.Entity{thing}
+	h.Hosts = []string{thing.Host}
+	h.AffectedHosts = 1
+	switch thing.Kind {
+	case signals.KindNIC:
+		h.Suspects = []Suspect{c.NICSuspect(thing)}
+		h.Needs = []signals.ID{signals.NICState}
+	case signals.KindGPU:
+		h.Suspects = []Suspect{{Kind: "gpu", Node: thing.Host, Device: thing.Device, Score: 1}}
+		h.AffectedGPUs = 1
+		h.Needs = []signals.ID{signals.GPUUtil}
+	default:
+		h.Suspects = []Suspect{{Kind: "node", Node: thing.Host, Score: 1}}
+	}
+	c.Lead(&h, thing)
+	h.Scope = "job"
+	if h.Job == "" {
+		h.Scope = "host:" + thing.Host
+	}
+	return h
+}

@@ -1,0 +1,255 @@
+package diagnosis
+
+import (
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// leafFamily judges leaves and rails that are slow as a whole, cables that were
+// exchanged, and slow groups that nothing else explains.
+func leafFamily(o *Options) Family {
+	return Family{Name: "leaf", Judge: func(c *Case) []Hypothesis {
+		out := c.congestedStages()
+		out = append(out, c.miscabled()...)
+		return append(out, c.slowRails(out)...)
+	}}
+}
+
+// congestedStages judges leaves whose NICs wait for credit on most hosts while
+// other leaves are calm. A single host with a sign of its own explains it
+// better: its back pressure reaches everybody on the rail.
+func (c *Case) congestedStages() []Hypothesis {
+	things, by := c.ofCode(detectors.CodeTransmitWait)
+	stages, members := c.sickStages(things)
+	var out []Hypothesis
+	for _, s := range stages {
+		all := c.members(s)
+		if signs := c.deviceSigns(all); len(signs) > 0 && float64(len(signs)) <= c.opts.Majority*float64(len(hostsOf(all))) {
+			continue
+		}
+		if c.sickShare(things, s) > c.opts.Majority {
+			continue // the others are no calmer: load, or something larger
+		}
+		slow, effect := c.slowUnder(all)
+		lost := c.uplinksLost(s.leaf)
+		if len(slow) == 0 && lost == nil {
+			continue
+		}
+		reason := "rail_wide"
+		if lost != nil {
+			reason = "uplinks_lost"
+		}
+		h := c.wholeStage(s, members[s], reason, earliest(members[s], by))
+		h.Groups = slow
+		h.Needs = []signals.ID{signals.NICTransmitWait}
+		h.Evidence = append(h.Evidence, tell(signals.NICTransmitWait, signals.Entity{}, true, "%s: %d of %d NICs wait for credit, such as %s; other switches are calm",
+			s, len(members[s]), len(all), c.say(by[members[s][0]][0], true).Text))
+		if lost != nil {
+			h.Evidence = append(h.Evidence, lostUplinks(lost))
+		}
+		if len(slow) > 0 {
+			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, signals.Entity{}, false, "%s across it up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// deviceSigns are the hosts among some NICs that have a fact of their own.
+func (c *Case) deviceSigns(nics []signals.Entity) map[string]bool {
+	out := map[string]bool{}
+	for _, nic := range nics {
+		for _, x := range c.On(nic) {
+			switch x.Code {
+			case detectors.CodeRateBelow, detectors.CodeBitErrors, detectors.CodePortNotActive, detectors.CodePauseTx, detectors.CodePCIeStall,
+				detectors.CodeTrafficAbove, detectors.CodeTrafficGone:
+				out[nic.Host] = true
+			case detectors.CodeLinkDowned:
+				if c.Now.Sub(x.Since) < 15*time.Minute {
+					out[nic.Host] = true
+				}
+			}
+		}
+		if gpu, ok := c.GPUOf(nic); ok && (c.Has(gpu, detectors.CodePCIeWidth) != nil || c.Has(gpu, detectors.CodePCIeGen) != nil) {
+			out[nic.Host] = true
+		}
+	}
+	return out
+}
+
+// sickShare is the share of sick NICs outside a stage.
+func (c *Case) sickShare(sick []signals.Entity, not stage) float64 {
+	inside := len(c.members(not))
+	total := 0
+	for _, leaf := range c.Fabric.Leaves() {
+		total += len(c.members(stage{leaf: leaf}))
+	}
+	if not.leaf == "" || total <= inside {
+		return 0
+	}
+	outside := 0
+	for _, nic := range sick {
+		if s, ok := c.stageOf(nic); ok && s != not {
+			outside++
+		}
+	}
+	return float64(outside) / float64(total-inside)
+}
+
+// slowUnder returns the slow groups that use any of some NICs.
+func (c *Case) slowUnder(nics []signals.Entity) (ids []string, effect float64) {
+	seen := map[string]bool{}
+	for _, nic := range nics {
+		list, e := c.SlowGroups(nic)
+		effect = max(effect, e)
+		for _, id := range list {
+			seen[id] = true
+		}
+	}
+	return sortedSet(seen), effect
+}
+
+// miscabled judges hosts two of whose cables are exchanged: each port is on a
+// leaf other than expected, and the rails involved are slower. Many hosts alike
+// are another wiring, not a mistake.
+func (c *Case) miscabled() []Hypothesis {
+	byHost := map[string][]signals.Entity{}
+	hosts := map[string]bool{}
+	for _, leaf := range c.Fabric.Leaves() {
+		for _, p := range c.Fabric.Under(leaf) {
+			hosts[p.Host] = true
+			if p.Compute && p.ExpectedLeaf != "" && p.ExpectedLeaf != p.Leaf {
+				byHost[p.Host] = append(byHost[p.Host], nicEntity(p.Host, p.Device))
+			}
+		}
+	}
+	if len(byHost) == 0 || float64(len(byHost)) > max(1, 0.2*float64(len(hosts))) {
+		return nil
+	}
+	names := map[string]bool{}
+	for h := range byHost {
+		names[h] = true
+	}
+	var out []Hypothesis
+	for _, host := range sortedSet(names) {
+		nics := byHost[host]
+		slow, effect := c.slowUnder(nics)
+		if len(nics) < 2 || len(slow) == 0 {
+			continue
+		}
+		slices.SortFunc(nics, compareEntities)
+		h := newHypothesis(RailMiscabled, "cables_swapped")
+		h.StartedAt, h.TieSet, h.Confidence = c.slowSince(slow), 1, High
+		h.Covers, h.Groups, h.Hosts, h.AffectedHosts = nics, slow, []string{host}, 1
+		h.Scope = "host:" + host
+		h.Needs = []signals.ID{signals.SwitchLink}
+		for _, nic := range nics {
+			p := c.Port(nic)
+			h.Suspects = append(h.Suspects, c.NICSuspect(nic))
+			h.Evidence = append(h.Evidence, tell(signals.SwitchLink, nic, true, "%s is on %s, where %s is expected", nic, p.Leaf, p.ExpectedLeaf))
+		}
+		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, signals.Entity{}, false, "%s across these leaves up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
+		c.Lead(&h, hostEntity(host))
+		out = append(out, h)
+	}
+	return out
+}
+
+// slowSince is the onset of the first of some slow groups.
+func (c *Case) slowSince(groups []string) time.Time {
+	var t time.Time
+	for _, x := range c.Pattern(detectors.SlowTransfer) {
+		if slices.Contains(groups, x.Group) {
+			t = onset(t, x.Since)
+		}
+	}
+	return t
+}
+
+// slowRails tells communicators across hosts that are slow by timing alone,
+// where a vote points to components that the series cannot tell apart. Nobody
+// is named: that is what a tie set is for.
+func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
+	var out []Hypothesis
+	for _, j := range c.Snapshot.Jobs {
+		if j.Ended {
+			continue
+		}
+		v := c.Vote(j.ID)
+		for _, b := range v.Blames {
+			if b.Effect < leastRailEffect || !b.across() || c.explained(told, b.Slow) || v.Healthy == 0 {
+				continue
+			}
+			h := newHypothesis(RailDegraded, "timing_only")
+			h.Severity, h.Confidence, h.Job, h.Scope = Warning, Low, j.ID, "job"
+			h.Jobs, h.Groups = []string{j.ID}, b.Slow
+			h.StartedAt = c.slowSince(b.Slow)
+			h.Candidates = c.candidates(b.Tied)
+			h.TieSet = len(b.Tied)
+			h.Needs = []signals.ID{signals.CollExecTime}
+			h.AffectedHosts = len(j.Hosts)
+			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, jobEntity(j.ID), true, "%s of job %s %s %% slower, %d others are not; no counter tells the %d possible components apart",
+				count(len(b.Slow), "communicator"), j.ID, figure(b.Effect*100), v.Healthy, len(b.Tied)))
+			h.Next = "run a pair test between the hosts of the slow communicators: two rounds, sorted by the first, find the bad one"
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// leastRailEffect is the slowness below which timing alone says nothing.
+const leastRailEffect = 0.2
+
+// across says whether a blame is about the network between hosts.
+func (b *Blame) across() bool {
+	for _, x := range b.Tied {
+		if x.Kind == "nic" || x.Kind == "leaf" || x.Kind == "rail" {
+			return true
+		}
+	}
+	return false
+}
+
+// explained says whether all groups are explained by hypotheses told before.
+func (c *Case) explained(told []Hypothesis, groups []string) bool {
+	for _, id := range groups {
+		found := false
+		for i := range told {
+			found = found || slices.Contains(told[i].Groups, id)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// candidates turns tied components into suspects that are shown and not named,
+// past offenders first. Their number is bounded; the size of the tie set is not.
+func (c *Case) candidates(tied []Component) []Suspect {
+	const most = 32
+	order := slices.Clone(tied)
+	slices.SortStableFunc(order, func(a, b Component) int { return c.offended(b) - c.offended(a) })
+	var out []Suspect
+	for _, x := range order[:min(most, len(order))] {
+		s := Suspect{Kind: x.Kind, Node: x.Node, Device: x.Dev, Score: 1 / float64(len(tied))}
+		switch x.Kind {
+		case "nic":
+			s = c.NICSuspect(nicEntity(x.Node, x.Dev))
+			s.Score = 1 / float64(len(tied))
+		case "leaf":
+			s.Kind, s.Switch = "switch", x.Name
+		case "rail", "domain", "rack":
+			s.Device = x.Name
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func (c *Case) offended(x Component) int {
+	return c.memory.offences(Suspect{Kind: x.Kind, Node: x.Node, Device: x.Dev}.entity())
+}

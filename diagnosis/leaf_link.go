@@ -1,0 +1,177 @@
+package diagnosis
+
+import (
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// cutLeaf is a leaf (or a rail whose leaf is unknown) that lost most of its
+// ports at once.
+type cutLeaf struct {
+	began, seen, back time.Time
+	ports             []signals.Entity
+	// degraded is set once it was told as degraded: a leaf that comes back
+	// late was not merely restarted.
+	degraded bool
+}
+
+// burst is how far apart the ports of one switch may be seen to fall: two
+// scrapes.
+const burst = 60 * time.Second
+
+// leaves takes out the ports of leaves that lost the majority of their ports at
+// once. While they are down, a restart and a dead switch look alike: nothing is
+// told before a switch would be back, unless jobs die of it.
+func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest []portCase) {
+	var sick []signals.Entity
+	var newest time.Time
+	for i := range ports {
+		if ports[i].downNow || ports[i].seconds > 0 || ports[i].events > 0 {
+			if ports[i].since.After(newest) {
+				newest = ports[i].since
+			}
+			sick = append(sick, ports[i].nic)
+		}
+	}
+	byNIC := map[signals.Entity]*portCase{}
+	for i := range ports {
+		byNIC[ports[i].nic] = &ports[i]
+	}
+	taken := map[signals.Entity]bool{}
+	order, by := c.sickStages(sick)
+	for _, s := range order {
+		together := sameBurst(by[s], byNIC)
+		if float64(len(together)) <= c.opts.Majority*float64(len(c.members(s))) {
+			continue
+		}
+		for _, nic := range together {
+			taken[nic] = true
+		}
+		if h, ok := f.cutOff(c, s, together, byNIC); ok {
+			out = append(out, h)
+		}
+	}
+	for s, x := range f.cut {
+		if c.Now.Sub(x.seen) > f.opts.FlapMemory {
+			delete(f.cut, s)
+		}
+	}
+	for _, p := range ports {
+		if !taken[p.nic] {
+			rest = append(rest, p)
+		}
+	}
+	return out, rest
+}
+
+// sameBurst returns the ports whose newest event lies within the burst that has
+// the most of them.
+func sameBurst(nics []signals.Entity, by map[signals.Entity]*portCase) []signals.Entity {
+	var best []signals.Entity
+	for _, a := range nics {
+		var near []signals.Entity
+		for _, b := range nics {
+			if d := by[b].since.Sub(by[a].since); d >= 0 && d <= burst {
+				near = append(near, b)
+			}
+		}
+		if len(near) > len(best) {
+			best = near
+		}
+		if 2*len(best) > len(nics) {
+			break
+		}
+	}
+	return best
+}
+
+func (f *linkFamily) cutOff(c *Case, s stage, nics []signals.Entity, by map[signals.Entity]*portCase) (Hypothesis, bool) {
+	x := f.cut[s]
+	began, down := time.Time{}, 0
+	for _, nic := range nics {
+		began = onset(began, by[nic].since)
+		if by[nic].downNow {
+			down++
+		}
+	}
+	if x == nil || began.Sub(x.began) > burst {
+		x = &cutLeaf{began: began}
+		f.cut[s] = x
+	}
+	x.seen, x.ports = c.Now, nics
+	isDown := 2*down > len(nics)
+	if !isDown && x.back.IsZero() {
+		x.back = c.Now
+	}
+	probe := Hypothesis{Verdict: Verdict{StartedAt: began}}
+	c.harmAll(&probe, nics)
+	if isDown && (c.Now.Sub(began) >= f.opts.SwitchRestart || probe.JobEnded || c.ended(probe.Jobs)) {
+		x.degraded = true
+	}
+	if !isDown && c.Now.Sub(x.back) > f.opts.JobMemory {
+		return Hypothesis{}, false
+	}
+	return f.tellLeaf(c, s, x, isDown, down), true
+}
+
+// ended says whether one of the jobs ended.
+func (c *Case) ended(jobs []string) bool {
+	for _, id := range jobs {
+		if j := c.Job(id); j != nil && j.Ended {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *linkFamily) tellLeaf(c *Case, s stage, x *cutLeaf, isDown bool, down int) Hypothesis {
+	class, reason := LeafRestart, "burst_down"
+	if x.degraded {
+		class, reason = LeafDegraded, "leaf_down"
+		if s.leaf == "" {
+			class = RailDegraded
+		}
+	}
+	h := newHypothesis(class, reason)
+	h.StartedAt = x.began
+	h.Scope = s.scope()
+	h.Suspects, h.TieSet = []Suspect{s.suspect()}, 1
+	h.Confidence = High
+	if s.leaf == "" {
+		h.Confidence = Medium
+	}
+	h.Covers = x.ports
+	h.Needs = []signals.ID{signals.NICState}
+	h.Mute = class == LeafRestart && isDown
+	c.harmAll(&h, x.ports)
+	now := "all are up again"
+	if down > 0 {
+		now = count(down, "port") + " still down"
+	}
+	h.Evidence = append(h.Evidence, tell(signals.NICState, signals.Entity{Kind: signals.KindSwitchPort, Device: s.leaf}, true,
+		"%s: %d of %d ports on %s went down within %s at %s; %s", s, len(x.ports), len(c.members(s)), count(h.AffectedHosts, "host"),
+		Span(burst), x.began.UTC().Format("15:04:05"), now))
+	if lost := c.uplinksLost(s.leaf); lost != nil {
+		h.Evidence = append(h.Evidence, lostUplinks(lost))
+	}
+	return h
+}
+
+// uplinksLost returns the finding that a switch has fewer uplinks than before.
+func (c *Case) uplinksLost(leaf string) *detectors.Finding {
+	if leaf == "" {
+		return nil
+	}
+	for _, x := range c.Code(detectors.CodeUplinksLost) {
+		if x.Entity.Device == leaf {
+			return x
+		}
+	}
+	return nil
+}
+
+func lostUplinks(x *detectors.Finding) Evidence {
+	return tell(signals.SwitchUplink, x.Entity, true, "%s: %s uplinks against %s before", x.Entity.Device, figure(x.Value), figure(x.Expected))
+}

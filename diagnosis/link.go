@@ -1,0 +1,264 @@
+package diagnosis
+
+import (
+	"math"
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// linkFamily judges links that went down: for good, for so long that a job died
+// of it, or again and again.
+type linkFamily struct {
+	opts *Options
+	// fatal are the outages that a job died of. The port may be up again; the
+	// events of that outage are told as link_down, not as a flap as well.
+	fatal map[signals.Entity]outage
+	// cut are leaves that lost most of their ports at once.
+	cut map[stage]*cutLeaf
+}
+
+type outage struct {
+	began, seen time.Time
+	job         string
+}
+
+func newLinkFamily(o *Options) Family {
+	f := &linkFamily{opts: o, fatal: map[signals.Entity]outage{}, cut: map[stage]*cutLeaf{}}
+	return Family{Name: "link", Judge: f.judge}
+}
+
+// port is what is known about the link of one NIC.
+type portCase struct {
+	nic                               signals.Entity
+	down, downtime, downs, recoveries *detectors.Finding
+	since                             time.Time // of the newest event
+	seconds                           float64   // down in the last 10 min
+	events, recent                    float64   // in the last hour, in the last 10 min
+	downNow                           bool
+	downFor                           time.Duration
+}
+
+func (f *linkFamily) judge(c *Case) []Hypothesis {
+	things, by := c.ofCode(detectors.CodePortNotActive, detectors.CodePortDowntime, detectors.CodeLinkDowned, detectors.CodeLinkRecovery)
+	ports := make([]portCase, 0, len(things))
+	for _, nic := range things {
+		if !c.excused(nic.Host, f.opts.LinkBootGrace) {
+			ports = append(ports, newPortCase(c, nic, by[nic]))
+		}
+	}
+	out, rest := f.leaves(c, ports)
+	rest, hosts := f.hosts(c, rest)
+	out = append(out, hosts...)
+	for i := range rest {
+		if h, ok := f.port(c, &rest[i]); ok {
+			out = append(out, h)
+		}
+	}
+	for nic, o := range f.fatal {
+		if c.Now.Sub(o.seen) > f.opts.FlapMemory {
+			delete(f.fatal, nic)
+		}
+	}
+	return out
+}
+
+func newPortCase(c *Case, nic signals.Entity, findings []*detectors.Finding) portCase {
+	p := portCase{nic: nic}
+	for _, x := range findings {
+		switch x.Code {
+		case detectors.CodePortNotActive:
+			p.down, p.downNow, p.downFor = x, true, c.Now.Sub(x.Since)
+		case detectors.CodePortDowntime:
+			p.downtime, p.seconds = x, p.seconds+x.Value
+		case detectors.CodeLinkDowned:
+			p.downs = x
+		case detectors.CodeLinkRecovery:
+			p.recoveries = x
+		}
+	}
+	for _, x := range []*detectors.Finding{p.downtime, p.downs} {
+		if x == nil {
+			continue
+		}
+		p.events = math.Max(p.events, x.Count)
+		if x.Since.After(p.since) {
+			p.since = x.Since
+		}
+	}
+	if p.downs != nil {
+		p.recent = p.downs.Value
+	}
+	if p.down != nil {
+		p.since = p.down.Since
+	}
+	if p.since.IsZero() && p.recoveries != nil {
+		p.since = p.recoveries.Since
+	}
+	return p
+}
+
+// hosts takes out hosts all of whose ports are down at once: that is no cable.
+// A restart is told as one; a host that stays without network is named itself.
+func (f *linkFamily) hosts(c *Case, ports []portCase) (rest []portCase, out []Hypothesis) {
+	down := map[string][]portCase{}
+	for _, p := range ports {
+		if p.downNow {
+			down[p.nic.Host] = append(down[p.nic.Host], p)
+		}
+	}
+	whole := map[string]bool{}
+	for host, list := range down {
+		compute := 0
+		for _, p := range c.Fabric.Ports(host) {
+			if p.Compute {
+				compute++
+			}
+		}
+		whole[host] = len(list) >= 3 && len(list) >= compute
+	}
+	told := map[string]bool{}
+	for _, p := range ports {
+		if !whole[p.nic.Host] {
+			rest = append(rest, p)
+			continue
+		}
+		if told[p.nic.Host] || p.downFor < f.opts.BootGrace {
+			continue
+		}
+		told[p.nic.Host] = true
+		h := c.about(LinkDown, "port_not_active", hostEntity(p.nic.Host), p.since)
+		h.Confidence = Medium
+		h.Evidence = append(h.Evidence, tell(signals.NICState, h.Covers[0], true, "%s: all %d ports are not active for %s", p.nic.Host, len(down[p.nic.Host]), Span(p.downFor)))
+		out = append(out, h)
+	}
+	return rest, out
+}
+
+// port judges one port.
+func (f *linkFamily) port(c *Case, p *portCase) (Hypothesis, bool) {
+	jobs, ended := c.Harmed(p.nic, p.since)
+	if o, ok := f.fatal[p.nic]; ok && !p.since.After(o.began.Add(time.Second)) {
+		if c.Now.Sub(o.seen) > f.opts.JobMemory && !p.downNow {
+			return Hypothesis{}, false
+		}
+		return f.down(c, p, o.job), true
+	}
+	died := ended && (p.downNow || p.seconds > 0) && len(jobs) > 0
+	if died {
+		o := outage{began: p.since, seen: c.Now}
+		if len(jobs) == 1 {
+			o.job = jobs[0]
+		}
+		f.fatal[p.nic] = o
+		return f.down(c, p, o.job), true
+	}
+	if p.downNow && (p.downFor >= f.opts.Interval || c.stalled(jobs)) && (p.events < 2 || p.downFor >= f.opts.FlapDown) {
+		return f.down(c, p, ""), true
+	}
+	return f.flap(c, p)
+}
+
+// stalled says whether one of the jobs makes no progress.
+func (c *Case) stalled(jobs []string) bool {
+	for _, id := range jobs {
+		if p := c.Progress(id); p != nil && p.Stalled {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *linkFamily) down(c *Case, p *portCase, died string) Hypothesis {
+	reason := "port_not_active"
+	if p.down == nil && p.downtime == nil {
+		reason = "carrier_lost"
+	}
+	h := c.about(LinkDown, reason, p.nic, p.since)
+	h.Suspects[0].Kind = "link"
+	if died != "" {
+		h.Job, h.JobEnded, h.Scope = died, true, "job"
+		h.Consequences = append(h.Consequences, "job "+died+" terminated")
+	}
+	h.Immediate = h.JobEnded || p.downFor >= f.opts.FlapDown
+	h.Evidence = p.evidence(c)
+	f.role(c, &h, p.nic)
+	return h
+}
+
+// role lowers what is said about a card that carries no collectives.
+func (f *linkFamily) role(c *Case, h *Hypothesis, nic signals.Entity) {
+	if p := c.Port(nic); p != nil && !p.Compute && h.Severity > Warning {
+		h.Severity = Warning
+	}
+}
+
+func (p *portCase) evidence(c *Case) []Evidence {
+	var out []Evidence
+	if p.down != nil {
+		out = append(out, tell(signals.NICState, p.nic, true, "%s: port not active (state %s against 4, active) for %s; it was active before",
+			p.nic, figure(p.down.Value), Span(p.downFor)))
+	} else if p.downtime != nil && p.seconds > 0 {
+		out = append(out, tell(signals.NICState, p.nic, true, "%s: port not active for %s in the last 10 min, against 30 s after which NCCL gives a connection up",
+			p.nic, Span(time.Duration(p.seconds*float64(time.Second)))))
+	}
+	if p.downs != nil {
+		out = append(out, tell(signals.NICLinkDowned, p.nic, true, "%s: link went down %s in the last hour, %s in the last 10 min, newest at %s",
+			p.nic, times(p.downs.Count), times(p.downs.Value), p.downs.Since.UTC().Format("15:04:05")))
+	}
+	if p.recoveries != nil {
+		out = append(out, tell(signals.NICLinkRecovery, p.nic, p.downs == nil, "%s: link recovered %s in the last hour without going down", p.nic, times(p.recoveries.Count)))
+	}
+	if ids, effect := c.SlowGroups(p.nic); len(ids) > 0 {
+		out = append(out, tell(signals.CollExecTime, p.nic, false, "%s that use it are up to %s %% slower", count(len(ids), "communicator"), figure(effect*100)))
+	}
+	return out
+}
+
+func times(n float64) string {
+	if n == 1 {
+		return "once"
+	}
+	return figure(n) + " times"
+}
+
+// flap judges a port that is up again, or down for a moment only. One event is
+// a notice, the second a warning, the third within the window or enough seconds
+// in sum are critical.
+func (f *linkFamily) flap(c *Case, p *portCase) (Hypothesis, bool) {
+	events := p.events
+	if events == 0 {
+		if p.recoveries == nil || p.recoveries.Count < 2 || c.hasBitErrors(p.nic) {
+			return Hypothesis{}, false
+		}
+		h := c.about(LinkFlap, "repeated", p.nic, p.since)
+		h.Evidence = p.evidence(c)
+		if p.recoveries.Value >= 3 {
+			h.Severity = Warning
+		}
+		f.role(c, &h, p.nic)
+		return h, true
+	}
+	reason, severity := "single", Info
+	if events >= 2 {
+		reason, severity = "repeated", Warning
+	}
+	recent := p.recent
+	if p.downtime != nil && p.downs == nil {
+		recent = p.downtime.Count // without a counter the hour must do
+	}
+	if recent >= 3 || (events >= 2 && p.seconds >= f.opts.FlapDown.Seconds()) {
+		severity = Critical
+	}
+	h := c.about(LinkFlap, reason, p.nic, p.since)
+	h.Severity = severity
+	h.Evidence = p.evidence(c)
+	h.Immediate = severity == Critical
+	f.role(c, &h, p.nic)
+	return h, true
+}
+
+func (c *Case) hasBitErrors(nic signals.Entity) bool {
+	return c.Has(nic, detectors.CodeBitErrors) != nil
+}

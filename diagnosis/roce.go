@@ -1,0 +1,186 @@
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// roceFamily judges flow control: a host that does not absorb, an uplink that
+// carries more than its siblings, and congestion that belongs to nobody.
+func roceFamily() Family {
+	return Family{Name: "roce", Judge: func(c *Case) []Hypothesis {
+		out := append(c.pauseStorm(), c.uplinks()...)
+		if len(out) == 0 {
+			out = c.congested()
+		}
+		return out
+	}}
+}
+
+const (
+	// stormRatio is how far the first pauser must be above the second host.
+	stormRatio   = 4.0
+	stormVictims = 3 // NICs of other hosts that are paused
+)
+
+// pauseStorm judges the direction of pause: who sends it cannot absorb, who
+// receives it is a victim. One dominant sender is the origin.
+func (c *Case) pauseStorm() []Hypothesis {
+	var senders []*detectors.Finding
+	for _, x := range c.Code(detectors.CodePauseTx) {
+		if x.Entity.Kind == signals.KindNIC && x.Windows >= 2 && !c.excused(x.Entity.Host, c.opts.BootGrace) {
+			senders = append(senders, x)
+		}
+	}
+	if len(senders) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(senders, func(a, b *detectors.Finding) int { return cmp.Compare(b.Value, a.Value) })
+	top := senders[0]
+	same, second := 1, 0.0
+	for _, x := range senders[1:] {
+		if x.Entity.Host != top.Entity.Host {
+			second = max(second, x.Value)
+		} else if 2*x.Value >= top.Value {
+			same++
+		}
+	}
+	victims := c.pausedElsewhere(top.Entity.Host)
+	if top.Value < stormRatio*second || len(victims) < stormVictims {
+		return nil
+	}
+	thing := thingOf(top.Entity)
+	if same > 1 {
+		thing = hostEntity(top.Entity.Host)
+	}
+	h := c.about(PFCStorm, "host_not_absorbing", thing, top.Since)
+	h.Needs = []signals.ID{signals.NICPauseTx}
+	h.Evidence = append(h.Evidence, c.say(top, true))
+	for _, nic := range victims {
+		h.Covers = append(h.Covers, nic)
+		h.Jobs = append(h.Jobs, jobIDs(c.JobsOf(nic))...)
+	}
+	slices.Sort(h.Jobs)
+	h.Jobs = slices.Compact(h.Jobs)
+	if len(h.Jobs) > 1 {
+		h.Job, h.Scope = "", "cluster"
+	}
+	hosts := hostsOf(victims)
+	h.AffectedHosts = len(hosts) + 1
+	h.Evidence = append(h.Evidence, tell(signals.NICPauseRx, signals.Entity{}, true, "%d NICs of %s are paused by the network; no other host pauses more than %s",
+		len(victims), count(len(hosts), "other host"), Human(signals.NICPauseTx, second)))
+	if x := c.Has(thingOf(top.Entity), detectors.CodePCIeStall); x != nil {
+		h.Evidence = append(h.Evidence, c.say(x, false))
+	}
+	return []Hypothesis{h}
+}
+
+func jobIDs(jobs []*signals.Job) []string {
+	var out []string
+	for _, j := range jobs {
+		out = append(out, j.ID)
+	}
+	return out
+}
+
+func (c *Case) pausedElsewhere(host string) []signals.Entity {
+	things, _ := c.ofCode(detectors.CodePauseRx)
+	return slices.DeleteFunc(things, func(e signals.Entity) bool { return e.Kind != signals.KindNIC || e.Host == host })
+}
+
+// uplinks judges a switch port that carries far more than its siblings and marks
+// packets, while nothing is lost.
+func (c *Case) uplinks() []Hypothesis {
+	var out []Hypothesis
+	for _, x := range c.Code(detectors.CodeUplinkUneven) {
+		marks := c.Has(x.Entity, detectors.CodeSwitchECN)
+		wait := c.Has(x.Entity, detectors.CodeSwitchWait)
+		if marks == nil && wait == nil || c.toHost(x.Entity) {
+			continue
+		}
+		h := newHypothesis(UplinkCongestion, "uneven_uplinks")
+		h.StartedAt, h.TieSet, h.Confidence = x.Since, 1, High
+		h.Scope = "leaf:" + x.Entity.Device
+		h.Suspects = []Suspect{{Kind: "link", Switch: x.Entity.Device, Port: x.Entity.Port, Score: 1}}
+		h.Covers = []signals.Entity{x.Entity}
+		h.Needs = []signals.ID{signals.SwitchPortTx}
+		under := c.members(stage{leaf: x.Entity.Device})
+		c.harmAll(&h, under)
+		h.Evidence = append(h.Evidence, c.say(x, true))
+		for _, more := range []*detectors.Finding{marks, wait} {
+			if more != nil {
+				h.Evidence = append(h.Evidence, c.say(more, true))
+			}
+		}
+		slow, effect := c.slowUnder(under)
+		if len(slow) > 0 {
+			h.Groups = slow
+			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, signals.Entity{}, false, "%s across the switch up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// toHost says whether a switch port is known to lead to a host.
+func (c *Case) toHost(port signals.Entity) bool {
+	for _, p := range c.Fabric.Under(port.Device) {
+		if p.LeafPort != "" && p.LeafPort == port.Port {
+			return true
+		}
+	}
+	return false
+}
+
+// congestedHosts is on how many hosts at least congestion must show.
+const congestedHosts = 3
+
+// congested judges congestion that many NICs see and nobody causes.
+func (c *Case) congested() []Hypothesis {
+	things, by := c.ofCode(detectors.CodeECN, detectors.CodePauseRx)
+	things = slices.DeleteFunc(things, func(e signals.Entity) bool {
+		return e.Kind != signals.KindNIC || c.excused(e.Host, c.opts.BootGrace)
+	})
+	if len(hostsOf(things)) < congestedHosts || c.lossSeen() {
+		return nil
+	}
+	since := earliest(things, by)
+	if c.Now.Sub(since) < time.Minute {
+		return nil // two windows of a burst
+	}
+	h := newHypothesis(RoCECongestion, "incast")
+	h.StartedAt, h.Scope, h.Confidence = since, "cluster", Low
+	h.Needs = []signals.ID{signals.NICPauseRx}
+	c.harmAll(&h, things)
+	if h.Job != "" {
+		h.Scope = "job"
+	}
+	if _, ok := c.commonStage(things); ok {
+		h.Reason = "uplink_suspected"
+	}
+	slow, effect := c.slowUnder(things)
+	h.Groups = slow
+	if len(slow) == 0 {
+		h.Severity = Info
+	}
+	h.Evidence = append(h.Evidence, tell(signals.NICPauseRx, signals.Entity{}, true, "%d NICs on %s are pushed back by the network, such as %s; none of them pauses others, nothing is lost",
+		len(things), count(h.AffectedHosts, "host"), c.say(by[things[0]][0], false).Text))
+	if len(slow) > 0 {
+		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, signals.Entity{}, false, "%s up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
+	}
+	return []Hypothesis{h}
+}
+
+// lossSeen says whether packets are lost anywhere.
+func (c *Case) lossSeen() bool {
+	for _, x := range c.Code(detectors.CodePacketLoss) {
+		if x.Windows >= 2 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,253 @@
+package diagnosis
+
+import (
+	"time"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// throttleFamily judges GPUs that run below the clock of their job: one, most of
+// a host, or a rack.
+func throttleFamily() Family {
+	return Family{Name: "throttle", Judge: func(c *Case) []Hypothesis {
+		gpus := c.throttled()
+		groups, rest := c.hotGroups(gpus)
+		return append(groups, c.singles(rest)...)
+	}}
+}
+
+// throttledGPU is one GPU that meets the needs of gpu_throttle.
+type throttledGPU struct {
+	gpu      signals.Entity
+	reason   string
+	since    time.Time
+	conf     Confidence
+	evidence []Evidence
+}
+
+const (
+	// clockWithout is how low a clock must be, against its peers, to be
+	// believed without the reasons field.
+	clockWithout = 0.8
+	// criticalLoss is the share of its speed that a job must lose.
+	criticalLoss = 0.25
+)
+
+func (c *Case) throttled() []throttledGPU {
+	things, by := c.ofCode(detectors.CodeClockBelow)
+	var out []throttledGPU
+	for _, gpu := range things {
+		if g, ok := c.throttle(gpu, by[gpu][0]); ok {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// throttle grades one GPU: clock and reason bits; without that field clock and
+// heat, or clock and the violation counters.
+func (c *Case) throttle(gpu signals.Entity, clock *detectors.Finding) (throttledGPU, bool) {
+	g := throttledGPU{gpu: gpu, since: clock.Since, evidence: []Evidence{c.say(clock, true)}}
+	var bits int64
+	var hot, held *detectors.Finding
+	for _, x := range c.On(gpu) {
+		switch x.Code {
+		case detectors.CodeThrottleReason:
+			bits = int64(x.Value)
+			g.evidence = append(g.evidence, tell(x.Signal, x.Entity, true, "%s: clock event reasons 0x%x, which most of its %d peers do not have", gpu, bits, x.Peers))
+		case detectors.CodeHot:
+			hot = x
+			g.evidence = append(g.evidence, c.say(x, false))
+		case detectors.CodeThrottleTime:
+			held = x
+			g.evidence = append(g.evidence, c.say(x, false))
+		}
+	}
+	low := clock.Value < clockWithout*clock.Expected
+	switch {
+	case bits != 0:
+		g.reason, g.conf = bitsReason(bits), High
+		if g.reason == "hw_slowdown" && hot != nil {
+			g.reason = "thermal"
+		}
+	case low && hot != nil:
+		g.reason, g.conf = "thermal", High
+	case low && held != nil:
+		g.reason, g.conf = causeReason(held.Entity.Detail), High
+	case low && !c.Offered(signals.GPUClockReasons) && c.lateOn(gpu):
+		g.reason, g.conf = "clock_only", Medium
+	default:
+		return g, false
+	}
+	return g, true
+}
+
+func bitsReason(bits int64) string {
+	switch {
+	case bits&(detectors.ReasonSWThermal|detectors.ReasonHWThermal) != 0:
+		return "thermal"
+	case bits&detectors.ReasonPowerBrake != 0:
+		return "power"
+	}
+	return "hw_slowdown"
+}
+
+func causeReason(cause string) string {
+	switch cause {
+	case "thermal", "power":
+		return cause
+	}
+	return "hw_slowdown"
+}
+
+// lateOn says whether a job waits for a GPU.
+func (c *Case) lateOn(gpu signals.Entity) bool {
+	for _, x := range c.On(gpu) {
+		if x.Pattern == detectors.Late {
+			return true
+		}
+	}
+	return false
+}
+
+// singles makes one verdict a GPU, or one a host where most of its GPUs in the
+// job throttle together: that is the host's power or air.
+func (c *Case) singles(gpus []throttledGPU) []Hypothesis {
+	byHost := map[string][]throttledGPU{}
+	hosts := map[string]bool{}
+	for _, g := range gpus {
+		byHost[g.gpu.Host] = append(byHost[g.gpu.Host], g)
+		hosts[g.gpu.Host] = true
+	}
+	var out []Hypothesis
+	for _, host := range sortedSet(hosts) {
+		list := byHost[host]
+		if len(list) >= 3 && 2*len(list) > c.gpusOn(host) {
+			h := c.about(GPUThrottle, list[0].reason, hostEntity(host), list[0].since)
+			h.AffectedGPUs = len(list)
+			h.Evidence = append(h.Evidence, tell(signals.GPUSMClock, hostEntity(host), true, "%d of %d GPUs of %s run slower together", len(list), c.gpusOn(host), host))
+			h.Evidence = append(h.Evidence, list[0].evidence...)
+			c.lossSeverity(&h)
+			out = append(out, h)
+			continue
+		}
+		for _, g := range list {
+			h := c.about(GPUThrottle, g.reason, g.gpu, g.since)
+			h.Confidence = g.conf
+			h.Evidence = g.evidence
+			h.Needs = []signals.ID{signals.GPUSMClock}
+			c.lossSeverity(&h)
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// gpusOn is the number of GPUs of a host that work for jobs.
+func (c *Case) gpusOn(host string) int {
+	n := 0
+	for _, j := range c.onHost[host] {
+		for _, g := range j.GPUs {
+			if g.Host == host {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// lossSeverity makes a throttle critical if its job is known to lose more than a
+// quarter of its speed.
+func (c *Case) lossSeverity(h *Hypothesis) {
+	for _, x := range c.OfJob(h.Job) {
+		if x.Signal != signals.StepTime || x.Direction != signals.Up || !(x.Expected > 0) {
+			continue
+		}
+		if loss := 1 - x.Expected/x.Value; loss > 0 {
+			h.Evidence = append(h.Evidence, tell(signals.StepTime, x.Entity, false, "job %s: step time %s against %s before, %s %% of its speed",
+				h.Job, Human(x.Signal, x.Value), Human(x.Signal, x.Expected), figure(loss*100)))
+			if loss > criticalLoss {
+				h.Severity = Critical
+			}
+		}
+	}
+}
+
+// hotGroups finds racks, or groups of hosts, that are hot and slow together.
+func (c *Case) hotGroups(gpus []throttledGPU) (out []Hypothesis, rest []throttledGPU) {
+	perHost := map[string]int{}
+	for _, g := range gpus {
+		if g.reason == "thermal" {
+			perHost[g.gpu.Host]++
+		}
+	}
+	racks := map[string][]string{}
+	for host, n := range perHost {
+		if 2*n >= c.gpusOn(host) {
+			rack := c.Fabric.Rack(host)
+			racks[rack] = append(racks[rack], host)
+		}
+	}
+	taken := map[string]bool{}
+	names := map[string]bool{}
+	for rack := range racks {
+		names[rack] = true
+	}
+	for _, rack := range sortedSet(names) {
+		hosts := racks[rack]
+		if len(hosts) < c.opts.MinMembers || rack != "" && float64(len(hosts)) <= c.opts.Majority*float64(len(c.Fabric.InRack(rack))) {
+			continue
+		}
+		for _, host := range hosts {
+			taken[host] = true
+		}
+		out = append(out, c.hotGroup(rack, hosts, gpus))
+	}
+	for _, g := range gpus {
+		if !taken[g.gpu.Host] {
+			rest = append(rest, g)
+		}
+	}
+	return out, rest
+}
+
+func (c *Case) hotGroup(rack string, hosts []string, gpus []throttledGPU) Hypothesis {
+	in := map[string]bool{}
+	for _, host := range hosts {
+		in[host] = true
+	}
+	hosts = sortedSet(in)
+	h := newHypothesis(ThermalGroup, "rack")
+	h.TieSet, h.Confidence, h.Hosts = 1, High, hosts
+	h.Needs = []signals.ID{signals.GPUTemp, signals.GPUSMClock}
+	var things []signals.Entity
+	var sample *throttledGPU
+	for i := range gpus {
+		if in[gpus[i].gpu.Host] {
+			things = append(things, gpus[i].gpu)
+			h.StartedAt = onset(h.StartedAt, gpus[i].since)
+			sample = &gpus[i]
+		}
+	}
+	if rack != "" {
+		h.Suspects, h.Scope = []Suspect{{Kind: "rack", Device: rack, Score: 1}}, "rack:"+rack
+	} else {
+		h.Reason, h.Scope, h.Confidence = "host_group", "hosts", Medium
+		for _, host := range hosts {
+			h.Suspects = append(h.Suspects, Suspect{Kind: "node", Node: host, Score: 1})
+		}
+	}
+	c.harmAll(&h, things)
+	for _, host := range hosts {
+		h.Covers = append(h.Covers, hostEntity(host))
+	}
+	where := "rack " + rack
+	if rack == "" {
+		where = "hosts " + listed(hosts)
+	}
+	h.Evidence = append(h.Evidence, tell(signals.GPUTemp, signals.Entity{}, true, "%s: %d GPUs on %s are hot and slower together", where, len(things), count(len(hosts), "host")))
+	h.Evidence = append(h.Evidence, sample.evidence...)
+	c.lossSeverity(&h)
+	return h
+}
