@@ -55,8 +55,9 @@ func (d *portRate) Observe(t *Tick, r *Report) {
 	}
 }
 
-// ratePeers are the rates of ports by card model and by (model, device name).
-type ratePeers struct{ model, name map[string][]float64 }
+// ratePeers are the rates of ports by card model, by (model, device name) and by
+// (model, host), sorted.
+type ratePeers struct{ model, name, host map[string][]float64 }
 
 func (d *portRate) keys(e signals.Entity) (model, name string) {
 	model = d.models[e.Thing()]
@@ -74,19 +75,21 @@ func (d *portRate) usable(t *Tick, id signals.EntityID) bool {
 }
 
 func (d *portRate) group(t *Tick, ids []signals.EntityID) ratePeers {
-	p := ratePeers{map[string][]float64{}, map[string][]float64{}}
+	p := ratePeers{map[string][]float64{}, map[string][]float64{}, map[string][]float64{}}
 	for _, id := range ids {
 		if !d.usable(t, id) {
 			continue
 		}
 		v, _ := d.rate.get(t, id)
-		model, name := d.keys(t.Entities.Of(id))
+		e := t.Entities.Of(id)
+		model, name := d.keys(e)
 		p.name[name] = append(p.name[name], v)
+		p.host[model+"|"+e.Host] = append(p.host[model+"|"+e.Host], v)
 		if model != "" {
 			p.model[model] = append(p.model[model], v)
 		}
 	}
-	for _, m := range []map[string][]float64{p.model, p.name} {
+	for _, m := range []map[string][]float64{p.model, p.name, p.host} {
 		for _, list := range m {
 			slices.Sort(list)
 		}
@@ -127,10 +130,15 @@ func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID, peers ratePeer
 func (d *portRate) compare(e signals.Entity, v, best float64, peers ratePeers) (expected float64, n int, low bool) {
 	fell := v < rateBelow*best
 	model, name := d.keys(e)
+	// A host all of whose cards have one rate is of another generation.
+	if all := peers.host[model+"|"+e.Host]; !fell && len(all) >= 3 && all[len(all)-1] <= 1.02*v {
+		return v, len(all) - 1, false
+	}
 	same := peers.name[name]
 	if len(same) >= 4 {
 		mid := same[len(same)/2]
-		return mid, len(same) - 1, v < rateBelow*mid && (fell || shareAt(same, v) <= 0.25)
+		few := max(1.5, 0.1*float64(len(same)))
+		return mid, len(same) - 1, v < rateBelow*mid && (fell || shareAt(same, v)*float64(len(same)) <= few)
 	}
 	all := peers.model[model]
 	if len(all) >= 4 {

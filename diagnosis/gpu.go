@@ -40,14 +40,14 @@ func (c *Case) gpuFacts() []gpuFact {
 		if c.restarted(gpu.Host, c.opts.BootGrace) != nil || c.Has(hostEntity(gpu.Host), detectors.CodeDrained) != nil {
 			continue
 		}
-		if f := c.gpuFact(gpu, by[gpu]); f.reason != "" {
+		if f := c.against(gpu, by[gpu]); f.reason != "" {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-func (c *Case) gpuFact(gpu signals.Entity, findings []*detectors.Finding) gpuFact {
+func (c *Case) against(gpu signals.Entity, findings []*detectors.Finding) gpuFact {
 	f := gpuFact{gpu: gpu, severity: Critical, action: "act by code"}
 	for _, x := range findings {
 		switch x.Code {
@@ -108,7 +108,7 @@ func (c *Case) FactOf(gpu signals.Entity) (reason string, since time.Time, conf 
 			list = append(list, x)
 		}
 	}
-	f := c.gpuFact(thingOf(gpu), list)
+	f := c.against(thingOf(gpu), list)
 	return f.reason, f.since, f.conf, f.evidence
 }
 

@@ -83,7 +83,7 @@ func E8() Shape {
 		s.Hosts = append(s.Hosts, fmt.Sprintf("efa-%02d", i+1))
 	}
 	for k := range 32 {
-		s.NICs = append(s.NICs, fmt.Sprintf("rdmap%ds0", 79+k))
+		s.NICs = append(s.NICs, fmt.Sprintf("rdmap%ds0", 90+k))
 	}
 	s.Bandwidth, s.ExecTime = 180e9, 23700e-6
 	return s

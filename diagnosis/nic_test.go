@@ -1,0 +1,142 @@
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/internal/snaptest"
+	"github.com/collwatch/collwatch/signals"
+)
+
+func TestNICDegraded(t *testing.T) {
+	nic := snaptest.NIC("gpu-007", "mlx5_3")
+	slow := func(r *rig) {
+		r.Set(signals.NICRate, 1.25e10, nic)
+		r.Add(signals.NICLinkDowned, 1, nic)
+		r.SlowGroups(0.26, rail("3"))
+		r.Scale(signals.NICTx, 0.57, nil)
+		r.Scale(signals.NICRx, 0.57, nil)
+	}
+	runAll(t, []scenario{
+		{
+			name: "a quarter of its speed", fault: slow, after: 2 * time.Minute,
+			want: []string{"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_3"},
+			also: []string{"link_flap single info high nic:gpu-007/mlx5_3"},
+			check: func(t *testing.T, v diagnosis.Verdict) {
+				require.Equal(t, "48213", v.Job)
+				require.Equal(t, "leaf-r3", v.Suspects[0].Switch)
+				require.Contains(t, v.Evidence[0].Text, "12.5 GB/s against 50 GB/s of 15 peers with the same card")
+			},
+		},
+		{
+			name: "without switch data and models", fault: slow, after: 2 * time.Minute,
+			setup: func(r *rig) { r.Without(signals.SwitchLink, signals.NICModel) },
+			want:  []string{"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_3"},
+			also:  []string{"link_flap single info high nic:gpu-007/mlx5_3"},
+		},
+		{
+			name: "a host without a job", shape: func() snaptest.Shape { s := snaptest.R16(); s.Job = ""; return s },
+			fault: func(r *rig) { r.Set(signals.NICRate, 1.25e10, nic) }, after: 2 * time.Minute,
+			want: []string{"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_3"},
+			check: func(t *testing.T, v diagnosis.Verdict) {
+				require.Empty(t, v.Job)
+				require.Equal(t, "host:gpu-007", v.Scope)
+			},
+		},
+		{
+			name: "another generation of cards", fault: func(*rig) {}, after: 5 * time.Minute,
+			setup: func(r *rig) {
+				for _, h := range r.Shape.Hosts[12:] {
+					for _, d := range r.Shape.NICs {
+						r.Set(signals.NICRate, 2.5e10, snaptest.NIC(h, d))
+					}
+				}
+			},
+		},
+		{
+			name: "a rate of zero on a port that was never active", fault: func(*rig) {}, after: 5 * time.Minute,
+			setup: func(r *rig) {
+				second := nic
+				second.Port = "2"
+				r.Set(signals.NICState, 1, second)
+				r.Set(signals.NICRate, 0, second)
+			},
+		},
+		{
+			name: "bit errors", after: 4 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.NICSymbolErrors, 38, nic)
+				r.Set(signals.NICRxErrors, 6, nic)
+				r.SlowGroups(0.8, rail("3"))
+			},
+			want: []string{"nic_degraded bit_errors warning high nic:gpu-007/mlx5_3"},
+			also: []string{"rail_degraded timing_only warning low"},
+		},
+		{
+			name: "bit errors for long", after: 12 * time.Minute,
+			fault: func(r *rig) { r.Set(signals.NICSymbolErrors, 38, nic) },
+			want:  []string{"nic_degraded bit_errors critical high nic:gpu-007/mlx5_3"},
+			also:  []string{"nic_degraded bit_errors warning high nic:gpu-007/mlx5_3"},
+		},
+		{
+			name: "a burst after a neighbour's reboot", after: 10 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.NICSymbolErrors, 38, nic)
+				r.run(45 * time.Second)
+				r.Set(signals.NICSymbolErrors, 0, nic)
+			},
+		},
+		{
+			name: "bit errors without a job", shape: func() snaptest.Shape { s := snaptest.R16(); s.Job = ""; return s }, after: 15 * time.Minute,
+			fault: func(r *rig) { r.Set(signals.NICSymbolErrors, 38, nic) },
+			want:  []string{"nic_degraded bit_errors warning high nic:gpu-007/mlx5_3"},
+		},
+		{
+			name: "two sick NICs on two rails", after: 3 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.NICRate, 1.25e10, nic)
+				r.Set(signals.NICRate, 2.5e10, snaptest.NIC("gpu-001", "mlx5_0"))
+			},
+			want: []string{
+				"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_3",
+				"nic_degraded rate_downtrained critical high nic:gpu-001/mlx5_0",
+			},
+		},
+	})
+}
+
+func TestEFA(t *testing.T) {
+	device := snaptest.NIC("efa-03", "rdmap113s0")
+	retransmit := func(r *rig, share float64, keep func(signals.Entity) bool) {
+		r.SetAll(signals.NICRetransmitBytes, share*r.Shape.Traffic, keep)
+	}
+	runAll(t, []scenario{
+		{
+			name: "one device", shape: snaptest.E8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				retransmit(r, 0.021, func(e signals.Entity) bool { return e == device })
+				for _, h := range r.Shape.Hosts {
+					if h != device.Host {
+						r.Set(signals.NICRemoteUnresponsive, 0.6, snaptest.NIC(h, "rdmap90s0"))
+					}
+				}
+			},
+			want: []string{"nic_degraded retransmissions critical high nic:efa-03/rdmap113s0"},
+		},
+		{
+			name: "the whole zone", shape: snaptest.E8, after: 3 * time.Minute,
+			fault: func(r *rig) { retransmit(r, 8e-4, nil) },
+			want:  []string{"fabric_congestion zone_wide warning medium"},
+		},
+		{
+			name: "one host", shape: snaptest.E8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				retransmit(r, 0.021, func(e signals.Entity) bool { return e.Host == "efa-03" })
+			},
+			want: []string{"nic_degraded retransmissions critical high node:efa-03"},
+		},
+	})
+}
