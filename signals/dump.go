@@ -238,22 +238,40 @@ func (d *dumpTable) learn(g *dumpGroup, t int64) bool {
 	if from == nil {
 		from = all
 	}
-	moved := from[:0:0]
+	n := 0
 	for _, f := range from {
-		if _, ok := d.movedAt([]int32{f}, t, true); ok {
+		if d.files[f].movedAt(t) {
+			n++
+		}
+	}
+	if n == len(from) {
+		return false
+	}
+	var moved []int32
+	for _, f := range from {
+		if d.files[f].movedAt(t) {
 			moved = append(moved, f)
 		}
 	}
 	switch {
-	case len(moved) > 0 && len(moved) < len(from):
+	case len(moved) > 0:
 		g.files = moved
 		return true
-	case len(moved) == 0 && g.files != nil:
+	case g.files != nil:
 		// What was believed is contradicted: the ordinal is not the index, or
 		// another process has the GPU now.
 		if _, ok := d.movedAt(all, t, false); ok {
 			g.distrust = g.distrust || g.fixed
 			g.files, g.fixed = nil, false
+			return true
+		}
+	}
+	return false
+}
+
+func (f *dumpFile) movedAt(t int64) bool {
+	for _, m := range f.moves {
+		if m.t == t {
 			return true
 		}
 	}

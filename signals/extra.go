@@ -13,12 +13,14 @@ func (r *Reader) plainRule(c *compiled, e Entity, t int64, v float64) {
 	r.emit(&st, c, row{t: t, v: v, delta: math.NaN(), lo: v, hi: v})
 }
 
+// span is when the youngest and the oldest file of a host were written.
+type span struct{ young, old int64 }
+
 // ages publishes how long ago each GPU's file was written. A GPU has a row
 // only if its file is known, or if all candidates are equally old; the
 // youngest and oldest file of a host are always published.
 func (r *Reader) ages() {
-	type span struct{ young, old int64 }
-	hosts := map[string]*span{}
+	clear(r.fileAges)
 	for i := range r.dumps.groups {
 		g := &r.dumps.groups[i]
 		if g.seenTick != r.tick || g.device == "" || r.over(g.job) {
@@ -41,15 +43,14 @@ func (r *Reader) ages() {
 			r.age(gpu, young)
 		}
 		if young != 0 {
-			h := hosts[g.host]
-			if h == nil {
-				h = &span{young, old}
-				hosts[g.host] = h
+			h, ok := r.fileAges[g.host]
+			if !ok {
+				h = span{young, old}
 			}
-			h.young, h.old = max(h.young, young), min(h.old, old)
+			r.fileAges[g.host] = span{max(h.young, young), min(h.old, old)}
 		}
 	}
-	for host, s := range hosts {
+	for host, s := range r.fileAges {
 		r.age(Entity{Kind: KindHost, Host: host, Detail: "youngest"}, s.young)
 		r.age(Entity{Kind: KindHost, Host: host, Detail: "oldest"}, s.old)
 	}

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ type comm struct {
 type memberRow struct {
 	id     EntityID
 	member Entity
+	rank   int32
 }
 
 func newGroupTable(ranks *RankMap) *groupTable {
@@ -61,7 +63,7 @@ func (t *groupTable) add(id EntityID, e Entity) {
 	if e.Device == "" {
 		m = Entity{Kind: KindRank, Host: e.Host, Rank: e.Rank}
 	}
-	c.rows = append(c.rows, memberRow{id, m})
+	c.rows = append(c.rows, memberRow{id, m, e.Rank})
 	c.members[m] = true
 	if e.Op != "" {
 		c.ops[e.Op] = true
@@ -98,10 +100,59 @@ func (t *groupTable) update(r *Reader) {
 	t.list = nil
 	t.of = make(map[EntityID]int32, len(t.seen))
 	slices.SortFunc(t.order, compareComms)
+	t.processes(r.ident)
 	shapes := t.shapes(r)
 	for _, k := range t.order {
 		if !r.over(k.job) {
 			t.derive(k, t.comms[k], shapes[k.job])
+		}
+	}
+}
+
+// processes finds the GPU of processes that are known by pid only: where all
+// processes of a host are in one communicator, their order by rank is that of
+// the GPUs, because launchers number local ranks so.
+func (t *groupTable) processes(ident *identity) {
+	type place struct{ job, host string }
+	pids := map[place]map[string]bool{}
+	each := func(f func(at place, c *comm, row memberRow)) {
+		for _, k := range t.order {
+			for _, row := range t.comms[k].rows {
+				if strings.HasPrefix(row.member.Device, "pid") {
+					f(place{k.job, row.member.Host}, t.comms[k], row)
+				}
+			}
+		}
+	}
+	each(func(at place, _ *comm, row memberRow) {
+		if pids[at] == nil {
+			pids[at] = map[string]bool{}
+		}
+		pids[at][row.member.Device] = true
+	})
+	if len(pids) == 0 {
+		return
+	}
+	ranks := map[*comm]map[place]map[int32]string{}
+	each(func(at place, c *comm, row memberRow) {
+		if ranks[c] == nil {
+			ranks[c] = map[place]map[int32]string{}
+		}
+		if ranks[c][at] == nil {
+			ranks[c][at] = map[int32]string{}
+		}
+		ranks[c][at][row.rank] = row.member.Device
+	})
+	for _, places := range ranks {
+		for at, byRank := range places {
+			if len(byRank) != len(pids[at]) {
+				continue
+			}
+			i := 0
+			for _, rank := range slices.Sorted(maps.Keys(byRank)) {
+				ident.learnIndex(at.host, at.job, byRank[rank], "GPU"+strconv.Itoa(i))
+				i++
+			}
 		}
 	}
 }

@@ -35,15 +35,16 @@ type Reader struct {
 	repairs     []repair
 	repairIndex map[repairKey]int32
 
-	ident   *identity
-	dumps   *dumpTable
-	jobs    *jobTable
-	groups  *groupTable
-	targets *targetTable
-	stats   *readStats
-	derive  deriver
-	ageRule compiled
-	gives   [Count]uint64 // dialects that ever delivered a signal, as bits
+	ident    *identity
+	dumps    *dumpTable
+	jobs     *jobTable
+	groups   *groupTable
+	targets  *targetTable
+	stats    *readStats
+	derive   deriver
+	ageRule  compiled
+	fileAges map[string]span
+	gives    [Count]uint64 // dialects that ever delivered a signal, as bits
 
 	tick       uint32
 	now        int64 // evaluation time of the tick, Unix ms
@@ -90,7 +91,7 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 		opts: o, book: book, sources: map[string]*source{}, names: names,
 		entities: NewEntities(), slotIndex: map[slotKey]int32{}, ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
 		hostIdx: map[string]int32{}, repairIndex: map[repairKey]int32{}, ident: newIdentity(), dumps: newDumpTable(o.Dump.Milliseconds()),
-		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), stats: newReadStats(),
+		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
 	}
 	r.derive.init()
 	r.ageRule = compiled{Rule: Rule{Signal: InspectorAge, Kind: KindGPU}}

@@ -32,7 +32,6 @@ type record struct {
 // join reads one series of a relation. What it means is worked out once; each
 // tick only notes that it is still there.
 func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, samples []promapi.Sample) {
-	ls := a.src.in.Labels(ref)
 	n := len(samples)
 	for n > 0 && samples[n-1].T > a.to {
 		n--
@@ -43,8 +42,11 @@ func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, sampl
 	last := samples[n-1]
 	switch c.Join {
 	case JoinFile:
-		if st.rec < 0 {
-			st.rec = r.dumps.fileOf(r.targetOf(ls), ls.Get("file"))
+		if st.rec == -1 {
+			ls := a.src.in.Labels(ref)
+			if st.rec = r.dumps.fileOf(r.targetOf(ls), ls.Get("file")); st.rec < 0 {
+				st.rec = -2
+			}
 		}
 		for _, s := range samples[:n] {
 			if st.rec >= 0 && s.T > st.lastT {
@@ -54,7 +56,7 @@ func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, sampl
 		return
 	case JoinUp:
 		if st.rec < 0 {
-			st.rec = r.targetOf(ls)
+			st.rec = r.targetOf(a.src.in.Labels(ref))
 		}
 		if st.rec >= 0 {
 			r.targets.sample(st.rec, last.T, last.V, a.src.name)
@@ -62,7 +64,7 @@ func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, sampl
 		return
 	case JoinBoot:
 		if st.epoch != r.ident.epoch {
-			r.bind(st, ls)
+			r.bind(st, a.src.in.Labels(ref))
 		}
 		if st.host >= 0 {
 			r.boot[st.host] = int64(last.V * 1000)
@@ -70,7 +72,7 @@ func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, sampl
 		return
 	}
 	if st.rec < 0 {
-		st.rec = r.jobs.record(r.recordOf(st, c, ls))
+		st.rec = r.jobs.record(r.recordOf(st, c, a.src.in.Labels(ref)))
 	}
 	rec := &r.jobs.records[st.rec]
 	rec.lastT, rec.lastV = last.T, last.V
@@ -166,7 +168,7 @@ func (r *Reader) relations() {
 		}
 		switch rec.join {
 		case JoinNodeState:
-			if rec.b != "" {
+			if rec.b != "" && rec.lastV != 0 {
 				r.plain(NodeState, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: rec.b}, rec.lastT, 1)
 			}
 		case JoinNodeLabels:
