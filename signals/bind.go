@@ -30,7 +30,7 @@ func (r *Reader) allowed(c *compiled) bool {
 func (r *Reader) bind(st *series, ls promapi.Labels) {
 	c := &r.book.rules[st.rule]
 	st.epoch = r.ident.epoch
-	wasSlot := st.slot
+	wasSlot, wasOwner := st.slot, st.owner
 	st.slot, st.owner, st.host, st.dump = -1, -1, -1, -1
 	e, ok := r.entityOf(c, ls)
 	if st.pair < 0 {
@@ -66,7 +66,17 @@ func (r *Reader) bind(st *series, ls promapi.Labels) {
 	e.Job = jobOfEntity(c, e)
 	id := r.entities.Intern(e)
 	st.slot = r.slotOf(c, id)
-	if e.Kind == KindComm && st.slot != wasSlot {
+	if wasSlot >= 0 && wasSlot != st.slot {
+		r.groups.drop(r.slots[wasSlot].entity)
+	}
+	if wasOwner >= 0 && wasOwner != st.owner {
+		r.owners[wasOwner].gone = true
+		r.jobs.ownersAt = -1
+	}
+	if st.owner >= 0 {
+		r.owners[st.owner].gone = false
+	}
+	if e.Kind == KindComm {
 		r.groups.add(id, e)
 	}
 }

@@ -10,8 +10,9 @@ type family struct {
 	name string
 	// extra are matchers beside the names.
 	extra string
-	// shape wraps the selector; "" is a plain range selector. "$S" stands for
-	// the selector with its window.
+	// shape is an expression instead of a plain range selector. It is asked
+	// once a metric, joined by "or"; "$S" stands for the metric's selector,
+	// "$N" for its name. Its samples carry the time of the tick.
 	shape string
 	// slow families are asked less often until they answer with rows.
 	slow bool
@@ -33,9 +34,11 @@ func families() []family {
 		{name: "inspector", extra: `coll_sn=""`, wait: time.Minute},
 		{
 			// Sequence number and time stamp are labels here: without them the
-			// series are few and stay.
-			name: "inspector_g1", extra: `coll_sn!=""`, slow: true, wait: 20 * time.Second,
-			shape: `avg without (coll_sn, timestamp, pid, coll_timing_source) (label_replace(last_over_time($S), "` + nameLabel + `", "$1", "__name__", "(.+)"))`,
+			// series are few and stay. Only what the newest scrape of a target
+			// had counts, or old operations would be averaged in.
+			name: "inspector_g1", extra: `coll_sn!=""`, slow: true,
+			shape: `label_replace(avg without (coll_sn, timestamp, pid, coll_timing_source) ($S and timestamp($S) == on (instance) group_left () ` +
+				`max by (instance) (timestamp($S))), "` + nameLabel + `", "$N", "", "")`,
 		},
 		{name: "infiniband", wait: time.Minute},
 		{name: "rdma", slow: true, wait: time.Minute},
@@ -64,23 +67,22 @@ func (b *rulebook) metricsOf(name string, allowed func(c *compiled) bool) []stri
 // query builds the text for a window. Windows repeat, so that a server (or the
 // embedded engine) recognises the query.
 func (f *family) query(metrics []string, selector string, window time.Duration) string {
-	var b strings.Builder
-	b.WriteString(`{__name__=~"`)
-	b.WriteString(strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`))
-	b.WriteString(`"`)
+	matchers := ""
 	for _, m := range []string{f.extra, selector} {
 		if m = strings.Trim(strings.TrimSpace(m), "{}"); m != "" {
-			b.WriteString(",")
-			b.WriteString(m)
+			matchers += "," + m
 		}
 	}
-	b.WriteString("}[")
-	b.WriteString(promDuration(window))
-	b.WriteString("]")
 	if f.shape == "" {
-		return b.String()
+		names := strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`)
+		return `{__name__=~"` + names + `"` + matchers + "}[" + promDuration(window) + "]"
 	}
-	return strings.Replace(f.shape, "$S", b.String(), 1)
+	parts := make([]string, len(metrics))
+	for i, m := range metrics {
+		sel := m + "{" + strings.TrimPrefix(matchers, ",") + "}"
+		parts[i] = strings.NewReplacer("$S", sel, "$N", m).Replace(f.shape)
+	}
+	return strings.Join(parts, " or ")
 }
 
 // promDuration writes whole seconds as PromQL does.

@@ -11,7 +11,7 @@ import (
 // only when a new member appeared, a job ended or the rank map changed.
 type groupTable struct {
 	ranks *RankMap
-	seen  map[EntityID]bool
+	seen  map[EntityID]commKey
 	comms map[commKey]*comm
 	order []commKey
 	dirty bool
@@ -31,31 +31,31 @@ type commKey struct {
 // comm is everything seen under one commKey.
 type comm struct {
 	rows    []memberRow
+	members map[Entity]bool // of the rows, worked out by update
 	ops     map[string]bool
-	members map[Entity]bool
 }
 
 type memberRow struct {
 	id     EntityID
 	member Entity
 	rank   int32
+	op     string
 }
 
 func newGroupTable(ranks *RankMap) *groupTable {
-	return &groupTable{ranks: ranks, seen: map[EntityID]bool{}, comms: map[commKey]*comm{}, of: map[EntityID]int32{}}
+	return &groupTable{ranks: ranks, seen: map[EntityID]commKey{}, comms: map[commKey]*comm{}, of: map[EntityID]int32{}}
 }
 
 // add makes a row of a collective known.
 func (t *groupTable) add(id EntityID, e Entity) {
-	if t.seen[id] {
+	if _, ok := t.seen[id]; ok {
 		return
 	}
-	t.seen[id] = true
-	t.dirty = true
 	k := commKey{job: e.Job, comm: e.Comm, nranks: e.NRanks, nnodes: e.NNodes, byID: isCommID(e.Comm)}
+	t.seen[id], t.dirty = k, true
 	c := t.comms[k]
 	if c == nil {
-		c = &comm{ops: map[string]bool{}, members: map[Entity]bool{}}
+		c = &comm{}
 		t.comms[k] = c
 		t.order = append(t.order, k)
 	}
@@ -63,10 +63,33 @@ func (t *groupTable) add(id EntityID, e Entity) {
 	if e.Device == "" {
 		m = Entity{Kind: KindRank, Host: e.Host, Rank: e.Rank}
 	}
-	c.rows = append(c.rows, memberRow{id, m, e.Rank})
-	c.members[m] = true
-	if e.Op != "" {
-		c.ops[e.Op] = true
+	c.rows = append(c.rows, memberRow{id, m, e.Rank, e.Op})
+}
+
+// drop forgets a row whose series turned out to be about something else.
+func (t *groupTable) drop(id EntityID) {
+	k, ok := t.seen[id]
+	if !ok {
+		return
+	}
+	delete(t.seen, id)
+	t.dirty = true
+	c := t.comms[k]
+	c.rows = slices.DeleteFunc(c.rows, func(row memberRow) bool { return row.id == id })
+	if len(c.rows) == 0 {
+		delete(t.comms, k)
+		t.order = slices.DeleteFunc(t.order, func(o commKey) bool { return o == k })
+	}
+}
+
+// gather works out members and operations from the rows.
+func (c *comm) gather() {
+	c.members, c.ops = map[Entity]bool{}, map[string]bool{}
+	for _, row := range c.rows {
+		c.members[row.member] = true
+		if row.op != "" {
+			c.ops[row.op] = true
+		}
 	}
 }
 
@@ -101,7 +124,10 @@ func (t *groupTable) update(r *Reader) {
 	t.of = make(map[EntityID]int32, len(t.seen))
 	slices.SortFunc(t.order, compareComms)
 	t.processes(r.ident)
-	shapes := t.shapes(r)
+	for _, c := range t.comms {
+		c.gather()
+	}
+	shapes := t.shapes()
 	for _, k := range t.order {
 		if !r.over(k.job) {
 			t.derive(k, t.comms[k], shapes[k.job])
@@ -180,7 +206,7 @@ type jobShape struct {
 	longest int32
 }
 
-func (t *groupTable) shapes(_ *Reader) map[string]*jobShape {
+func (t *groupTable) shapes() map[string]*jobShape {
 	out := map[string]*jobShape{}
 	for k, c := range t.comms {
 		s := out[k.job]

@@ -108,7 +108,7 @@ func (t *jobTable) sawFrozen(i int32, at int64, dumped bool) {
 func (t *jobTable) fill(r *Reader) {
 	for i := range r.owners {
 		o := &r.owners[i]
-		if o.job < 0 || o.lastT == 0 {
+		if o.job < 0 || o.lastT == 0 || o.gone {
 			continue
 		}
 		j := t.list[o.job]
@@ -169,7 +169,7 @@ func (t *jobTable) devices(r *Reader) {
 		}
 	}
 	for i := range r.owners {
-		if o := &r.owners[i]; o.job >= 0 {
+		if o := &r.owners[i]; o.job >= 0 && !o.gone {
 			add(t.list[o.job].ID, o.host, o.device)
 		}
 	}

@@ -72,7 +72,10 @@ func (t *jobTable) record(rec record) int32 {
 
 // goneAfter is how long a row of a relation may be missing while others of the
 // same exporter come in, before it is over: a late scrape is no end of a job.
-const goneAfter = 45 * 1000
+const (
+	goneAfter  = 45 * 1000
+	emptyAfter = 30 * 1000
+)
 
 // relate works out which relations hold.
 func (t *jobTable) relate(r *Reader, now int64) {
@@ -80,12 +83,13 @@ func (t *jobTable) relate(r *Reader, now int64) {
 		rec := &t.records[i]
 		t.newest[rec.dialect] = max(t.newest[rec.dialect], rec.lastT)
 	}
-	// An exporter that answers without any row says that nothing runs.
+	// An exporter that answers again and again without any row says that
+	// nothing runs.
 	for i := range r.pairs {
 		p := &r.pairs[i]
 		if _, ok := t.newest[p.dialect]; ok && p.target >= 0 {
-			if up := r.targets.list[p.target].upT; up > t.newest[p.dialect]+2*goneAfter {
-				t.newest[p.dialect] = up
+			if up := r.targets.list[p.target].upT; up-emptyAfter > t.newest[p.dialect] {
+				t.newest[p.dialect] = up - emptyAfter
 			}
 		}
 	}

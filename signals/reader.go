@@ -136,12 +136,7 @@ func (r *Reader) window0(f family) time.Duration {
 		return w
 	}
 	w := r.opts.Interval + r.opts.Scrape + 15*time.Second
-	if f.shape == "" {
-		w = max(w, f.wait)
-	} else {
-		w = max(f.wait, r.opts.Scrape)
-	}
-	return w
+	return max(w, f.wait)
 }
 
 // Entities is the table behind all snapshots of this Reader.

@@ -18,7 +18,7 @@ func kindOf(k commKey, c *comm, s *jobShape) GroupKind {
 		return word
 	case p2p && !reduces && !c.ops["AllReduce"]:
 		return GroupPipeline
-	case k.nranks > 0 && int(k.nranks) == len(s.members) && k.nranks == s.longest && s.hosts > 1:
+	case k.nranks > 0 && int(k.nranks) == len(s.members) && k.nranks == s.longest && s.hosts > 1 && int(k.nnodes) <= s.hosts:
 		return GroupWorld
 	case inside && (s.perHost == 0 || int(k.nranks) <= s.perHost):
 		// Inside a host of a job of several hosts: tensor or expert parallel,

@@ -91,6 +91,7 @@ type owner struct {
 	best   uint8
 	bestT  int64
 	lastT  int64 // newest performance sample taken
+	gone   bool  // its series turned out to be about another GPU
 }
 
 type ownerKey struct{ job, host, device string }

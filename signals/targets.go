@@ -9,6 +9,9 @@ type targetTable struct {
 	// newest is the newest sample of any target, per source: a source that
 	// has no samples at all says nothing about its targets.
 	newest map[string]int64
+	// resumed is when a source had samples again after a gap of all targets:
+	// they come back one after another.
+	resumed map[string]int64
 }
 
 type targetState struct {
@@ -16,12 +19,13 @@ type targetState struct {
 	source        string
 	lastT         int64 // newest sample of up
 	upT           int64 // newest sample of up that was 1
+	upSince       int64 // first of the samples of up that were 1 without a break
 	up            bool
 	known         bool
 }
 
 func newTargetTable() *targetTable {
-	return &targetTable{index: map[[2]string]int32{}, newest: map[string]int64{}}
+	return &targetTable{index: map[[2]string]int32{}, newest: map[string]int64{}, resumed: map[string]int64{}}
 }
 
 func (t *targetTable) indexOf(instance, job string) int32 {
@@ -40,6 +44,12 @@ func (t *targetTable) indexOf(instance, job string) int32 {
 
 func (t *targetTable) sample(i int32, at int64, v float64, source string) {
 	s := &t.list[i]
+	if v == 1 && (!s.up || at-s.lastT > targetGone) {
+		s.upSince = at
+	}
+	if n := t.newest[source]; n != 0 && at-n > targetGone {
+		t.resumed[source] = at
+	}
 	s.lastT, s.up, s.known, s.source = at, v == 1, true, source
 	if s.up {
 		s.upT = at
@@ -104,11 +114,11 @@ func (r *Reader) targetGaps(down map[string]bool) {
 		if down[t.source+"source_down"] || down[t.source+"incomplete"] || d.Exporter == "prometheus" {
 			continue
 		}
-		newest := r.targets.newest[t.source]
+		newest, resumed := r.targets.newest[t.source], r.targets.resumed[t.source]
 		switch {
-		case t.known && (!t.up || newest-t.lastT > targetGone) && !followsHost(d):
+		case t.known && (!t.up || newest-max(t.lastT, resumed) > targetGone) && !followsHost(d):
 			add(p.host, d.Exporter, "exporter_down", t.upT)
-		case p.steady && newest-p.lastT > rowsGone && t.up:
+		case p.steady && t.up && newest-max(p.lastT, resumed, t.upSince) > rowsGone:
 			add(p.host, d.Exporter, "zero_rows", p.lastT)
 		}
 	}

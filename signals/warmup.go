@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/collwatch/collwatch/promapi"
 )
 
 // warmChunk is how much history one query reads. Raw samples of 100,000
@@ -35,6 +37,7 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		restore := r.widen(end.Sub(begin))
 		r.ask(ctx, end)
 		restore()
+		r.askShaped(ctx, promapi.Window{Start: begin.Add(step), End: end, Step: step})
 		for at := begin.Add(step); !at.After(end); at = at.Add(step) {
 			if err := ctx.Err(); err != nil {
 				return fmt.Errorf("warm-up at %s: %w", at.UTC().Format(time.RFC3339), err)
@@ -46,6 +49,17 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		begin = end
 	}
 	return nil
+}
+
+// askShaped reads history of expressions, whose samples have no time of their
+// own.
+func (r *Reader) askShaped(ctx context.Context, w promapi.Window) {
+	for _, q := range r.queries {
+		if q.family.shape != "" && q.custom < 0 && !q.skipped {
+			q.err = q.src.q.Range(ctx, q.expr, w, &q.res)
+			q.note(w.End)
+		}
+	}
 }
 
 // widen makes the queries read a chunk instead of a tick. Queries whose
