@@ -126,9 +126,7 @@ func (c *checker) text(at, rule, arg, s string) {
 	case "oneof":
 		c.oneOf(at, s, strings.Split(arg, "|"))
 	case "class":
-		if len(c.words.Classes) > 0 {
-			c.oneOf(at, s, c.words.Classes)
-		}
+		c.word(at, s, c.words.Classes)
 	case "severity":
 		c.oneOf(at, s, []string{"info", "warning", "critical"})
 	case "word":

@@ -1,8 +1,6 @@
 package config
 
 import (
-	"maps"
-
 	promconfig "github.com/prometheus/common/config"
 )
 
@@ -69,20 +67,4 @@ func (t TLS) client() promconfig.TLSConfig {
 		c.MinVersion = promconfig.TLSVersions[t.MinVersion]
 	}
 	return c
-}
-
-// Client returns the settings of the source's client, with the tenant as a
-// header where the kind of server wants it there.
-func (s Source) Client() promconfig.HTTPClientConfig {
-	name := s.TenantHeader
-	if name == "" {
-		name = map[string]string{"mimir": "X-Scope-OrgID", "thanos": "THANOS-TENANT"}[s.Kind]
-	}
-	if s.Tenant == "" || name == "" {
-		return s.HTTPClient.Client()
-	}
-	h := s.HTTPClient
-	h.Headers = map[string]Secret{name: Secret(s.Tenant)}
-	maps.Copy(h.Headers, s.Headers)
-	return h.Client()
 }

@@ -44,15 +44,6 @@ func TestClientSendsWhatIsConfigured(t *testing.T) {
 	require.Equal(t, "Basic dTpw", seen.Get("Authorization"))
 	require.Equal(t, "b", seen.Get("X-A"))
 
-	get(t, load("kind = 'mimir'\ntenant = 'gpu'").Client(), server.URL)
-	require.Equal(t, "gpu", seen.Get("X-Scope-OrgID"))
-
-	get(t, load("tenant_header = 'X-Tenant'\ntenant = 'gpu'").Client(), server.URL)
-	require.Equal(t, "gpu", seen.Get("X-Tenant"))
-
-	get(t, load("kind = 'victoriametrics'\ntenant = '7'").Client(), server.URL)
-	require.Empty(t, seen.Get("X-Scope-OrgID"), "the tenant is a part of the path there")
-
 	rotating := load("header_files = { X-Key = '" + token + "' }\nauthorization = { credentials_file = '" + token + "' }").Client()
 	client, err := promconfig.NewClientFromConfig(rotating, "test")
 	require.NoError(t, err)

@@ -94,10 +94,12 @@ type Lateness struct {
 
 // Transfer is the table [detectors.transfer].
 type Transfer struct {
-	// Multiple of the comparable groups' transfer time that is slow.
-	Ratio float64 `toml:"ratio" check:"positive"`
-	// Windows in a row.
-	Windows int `toml:"windows" check:"one"`
+	// Relative slow-down against a group's own past that is worth a finding.
+	Effect float64 `toml:"effect" check:"positive"`
+	// Relative slow-down against comparable groups that is worth a finding.
+	PeerEffect float64 `toml:"peer_effect" check:"positive"`
+	// Robust standard deviations from comparable groups that are worth a finding.
+	PeerScore float64 `toml:"peer_score" check:"positive"`
 }
 
 // Counters is the table [detectors.counters].
@@ -126,16 +128,16 @@ func (d *Detectors) setDefaults() {
 	*d = Detectors{
 		MinEffect: 0.1,
 		EWMA: EWMA{
-			Lambda: 0.3, Limit: 5, Phi: 0.5, PhiAdaptive: true, LearnClip: 4, InputClip: 8,
-			ScaleFloor: 0.01, ScaleGrowth: 0.05, Exceed: 2, ExceedOf: 3, WarmUp: 15, AcceptAfter: 24 * hour,
+			Lambda: 0.3, Limit: 5, Phi: 0.5, PhiAdaptive: true, LearnClip: 4, InputClip: 12,
+			ScaleFloor: 0.01, ScaleGrowth: 0.05, Exceed: 2, ExceedOf: 3, WarmUp: 20, AcceptAfter: 24 * hour,
 		},
-		Drift: Drift{Shift: 0.05, Limit: 10},
+		Drift: Drift{Shift: 0.05, Limit: 25},
 		Peers: Peers{Threshold: 3.5, MinPeers: 5, Windows: 2},
 		Lateness: Lateness{
 			Window: minute, Ratio: 0.5, Dumps: 3, SoftRatio: 0.7, SoftWindows: 4, DisjointWindows: 3,
 			ReceiveRatio: 1.2, RotatingShare: 0.2, StageRatio: 0.7, HostWindows: 6,
 		},
-		Transfer:  Transfer{Ratio: 1.5, Windows: 3},
+		Transfer:  Transfer{Effect: 0.1, PeerEffect: 0.15, PeerScore: 5},
 		Counters:  Counters{Hold: 3 * minute, Factor: 10, MinRate: 0.1},
 		Reference: Reference{Period: 30 * minute, SkipWindows: 10, Days: 7, Inherit: 30 * minute},
 	}

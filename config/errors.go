@@ -86,11 +86,14 @@ type report struct {
 	// failed are the paths that could not be read; what they hold is a default
 	// and must not be judged.
 	failed map[string]bool
-	errs   Errors
+	// told are the paths of the mistakes so far: a value that could not be read
+	// is one mistake, whatever else its default would be.
+	told map[string]bool
+	errs Errors
 }
 
 func newReport(file string, where map[string]position) *report {
-	return &report{file: file, where: where, names: map[string]string{}, failed: map[string]bool{}}
+	return &report{file: file, where: where, names: map[string]string{}, failed: map[string]bool{}, told: map[string]bool{}}
 }
 
 // add reports a mistake at a path such as "source[0].limits.slice".
@@ -105,6 +108,10 @@ func (r *report) addTable(path, msg string) {
 }
 
 func (r *report) addAt(path, table, key, format string, args ...any) {
+	if r.failed[path] && r.told[path] {
+		return
+	}
+	r.told[path] = true
 	pos := r.find(path)
 	r.errs = append(r.errs, &Error{
 		File: r.file, Line: pos.line, Column: pos.column,

@@ -8,20 +8,22 @@ type Incidents struct {
 	Resolve int `toml:"resolve" check:"one"`
 	// How long an incident of a kind that comes back stays open after the last event.
 	Latch Duration `toml:"latch" check:"nonneg"`
-	// Openings within an hour above which any incident is latched.
+	// Returns of an incident after which it is latched whatever its class.
 	Flaps int `toml:"flaps" check:"one"`
 	// Time after a resolve in which the same fault reopens its incident instead of opening another.
 	Reopen Duration `toml:"reopen" check:"nonneg"`
 	// Time after a resolve in which nothing new is said about the same component unless it is worse.
 	CoolDown Duration `toml:"cool_down" check:"nonneg"`
-	// Time without data after which an incident ends as inconclusive.
+	// Time after which an incident whose own host or job cannot be judged ends as inconclusive.
 	DataGone Duration `toml:"data_gone" check:"positive"`
 	// Time of blindness after which it is an alert of its own.
 	BlindAfter Duration `toml:"blind_after" check:"positive"`
 	// Time between two reminders of a fault that lasts. 0 is never.
 	Reminder Duration `toml:"reminder" check:"nonneg"`
-	// How long resolved incidents are kept.
+	// How far back a component's incidents count as its history.
 	History Duration `toml:"history" check:"positive"`
+	// Ended incidents that are kept.
+	HistorySize int `toml:"history_size" check:"one"`
 	// Incidents of one component within history that raise the severity of the next.
 	RepeatOffender int `toml:"repeat_offender" check:"one"`
 	// Classes that are evaluated, recorded and shown, but not sent.
@@ -42,7 +44,7 @@ type Incidents struct {
 
 // Storm is the table [incidents.storm].
 type Storm struct {
-	// Incidents of one class in one job, or behind one switch, above which they fold into one.
+	// New verdicts of one class at one evaluation, in one job or behind one switch, above which they fold into one incident.
 	Fold int `toml:"fold" check:"one"`
 	// Open incidents that are sent. The rest is counted in one summary, the gravest are kept.
 	MaxOpen int `toml:"max_open" check:"one"`
@@ -79,15 +81,16 @@ func (i *Incidents) setDefaults() {
 		Pending:        2,
 		Resolve:        5,
 		Latch:          hour,
-		Flaps:          4,
+		Flaps:          3,
 		Reopen:         15 * minute,
 		CoolDown:       0,
-		DataGone:       30 * minute,
+		DataGone:       24 * hour,
 		BlindAfter:     10 * minute,
 		Reminder:       24 * hour,
 		History:        7 * 24 * hour,
+		HistorySize:    1000,
 		RepeatOffender: 3,
-		Storm:          Storm{Fold: 8, MaxOpen: 100},
+		Storm:          Storm{Fold: 20, MaxOpen: 100},
 		Maintenance: Maintenance{
 			States: []string{"down", "drain", "drained", "draining", "fail", "maint", "reboot", "cordoned"},
 		},

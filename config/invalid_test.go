@@ -14,6 +14,7 @@ var words = Words{
 	Classes:   []string{"link_down", "link_flap", "nic_degraded"},
 	Signals:   []string{"coll_exec_time", "nic_tx"},
 	Dialects:  []string{"inspector_g2", "dcgm"},
+	Families:  []string{"inspector", "switch"},
 	Detectors: []string{"ewma", "peers"},
 }
 

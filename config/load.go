@@ -26,7 +26,7 @@ const credentialsDir = "$CREDENTIALS_DIRECTORY"
 // Words are the words that other packages own and that may stand in a
 // configuration. An empty list is not checked.
 type Words struct {
-	Classes, Signals, Dialects, Detectors []string
+	Classes, Signals, Dialects, Families, Detectors []string
 }
 
 type options struct {
@@ -39,7 +39,8 @@ type options struct {
 // Option changes what Load and Parse check.
 type Option func(*options)
 
-// WithWords makes unknown classes, signals, dialects and detectors a mistake.
+// WithWords makes unknown classes, signals, dialects, families and
+// detectors a mistake.
 func WithWords(w Words) Option { return func(o *options) { o.words = w } }
 
 // SkipFiles leaves files that are named in the configuration alone, for a check

@@ -35,5 +35,5 @@ type TopologyLabels struct {
 }
 
 func (t *Topology) setDefaults() {
-	*t = Topology{Refresh: 5 * minute, FromSeries: true}
+	*t = Topology{Refresh: minute, FromSeries: true}
 }

@@ -146,31 +146,29 @@ func (c *checker) targets(a *Alertmanager) {
 
 func (c *checker) signals(cfg *Config) {
 	s := &cfg.Signals
-	for i := 1; i < len(s.SizeClasses); i++ {
-		if s.SizeClasses[i] <= s.SizeClasses[i-1] {
-			c.add("signals.size_classes", "must ascend: %s does not follow %s", s.SizeClasses[i], s.SizeClasses[i-1])
-		}
-	}
 	if s.Selector != "" {
 		if _, err := c.promql.ParseMetricSelector("{" + s.Selector + "}"); err != nil {
 			c.add("signals.selector", "is not a list of matchers such as 'cluster=\"a\"': %v", err)
 		}
 	}
-	if (s.Steps.Count != "" || s.Steps.Time != "") && s.Steps.JobLabel == "" && len(s.JobLabels) == 0 {
-		c.add("signals.steps.job_label", "is missing, and job_labels is empty")
-	}
 	for _, signal := range sortedKeys(s.Dialects) {
-		c.signal("signals.dialects."+signal, signal)
-		for _, dialect := range s.Dialects[signal] {
-			c.dialect("signals.dialects."+signal, dialect)
+		at := "signals.dialects." + signal
+		c.word(at, signal, c.words.Signals)
+		c.word(at, s.Dialects[signal], c.words.Dialects)
+	}
+	for _, family := range sortedKeys(s.Families) {
+		at := "signals.families." + family
+		c.word(at, family, c.words.Families)
+		for _, name := range s.Families[family] {
+			c.sourceName(cfg, at, name)
 		}
 	}
-	for i, dialect := range s.DisabledDialects {
-		c.dialect(fmt.Sprintf("signals.disabled_dialects[%d]", i), dialect)
-	}
-	for _, signal := range sortedKeys(s.Sources) {
-		c.signal("signals.sources."+signal, signal)
-		c.sourceName(cfg, "signals.sources."+signal, s.Sources[signal])
+	for _, family := range sortedKeys(s.Windows) {
+		at := "signals.windows." + family
+		c.word(at, family, c.words.Families)
+		if s.Windows[family] <= 0 {
+			c.add(at, "must be above 0, got %s", s.Windows[family])
+		}
 	}
 	names := map[string]bool{}
 	for i, custom := range s.Custom {
@@ -179,25 +177,23 @@ func (c *checker) signals(cfg *Config) {
 		if custom.Source != "" {
 			c.sourceName(cfg, at+".source", custom.Source)
 		}
-		device := custom.Entity == "gpu" || custom.Entity == "nic"
-		if device && custom.DeviceLabel == "" {
-			c.add(at+".device_label", "is missing: a series about a %s needs a label that tells which", custom.Entity)
+		if custom.Signal != "" {
+			c.word(at+".signal", custom.Signal, c.words.Signals)
 		}
-		if custom.Entity == "switch_port" && custom.PortLabel == "" {
-			c.add(at+".port_label", "is missing: a series about a switch port needs a label that tells which")
+		needed := map[string]struct{ key, value string }{
+			"gpu": {"device_label", custom.DeviceLabel}, "nic": {"device_label", custom.DeviceLabel},
+			"job": {"job_label", custom.JobLabel}, "rank": {"rank_label", custom.RankLabel}, "host": {"host_label", custom.HostLabel},
+		}[custom.Entity]
+		if needed.key != "" && needed.value == "" {
+			c.add(at+"."+needed.key, "is missing: a series about a %s needs a label that tells which", custom.Entity)
 		}
 	}
 }
 
-func (c *checker) signal(at, name string) {
-	if len(c.words.Signals) > 0 {
-		c.oneOf(at, name, c.words.Signals)
-	}
-}
-
-func (c *checker) dialect(at, name string) {
-	if len(c.words.Dialects) > 0 {
-		c.oneOf(at, name, c.words.Dialects)
+// word checks a word that another package owns, where that was told.
+func (c *checker) word(at, word string, words []string) {
+	if len(words) > 0 {
+		c.oneOf(at, word, words)
 	}
 }
 
@@ -213,10 +209,8 @@ func (c *checker) sourceName(cfg *Config, at, name string) {
 }
 
 func (c *checker) detectors(d *Detectors) {
-	if len(c.words.Detectors) > 0 {
-		for i, name := range d.Disabled {
-			c.oneOf(fmt.Sprintf("detectors.disabled[%d]", i), name, c.words.Detectors)
-		}
+	for i, name := range d.Disabled {
+		c.word(fmt.Sprintf("detectors.disabled[%d]", i), name, c.words.Detectors)
 	}
 	if d.EWMA.Exceed > d.EWMA.ExceedOf {
 		c.add("detectors.ewma.exceed", "must not be above exceed_of (%d), got %d", d.EWMA.ExceedOf, d.EWMA.Exceed)
@@ -234,7 +228,7 @@ func (c *checker) detectors(d *Detectors) {
 		key   string
 		value float64
 	}{
-		{"lateness.receive_ratio", d.Lateness.ReceiveRatio}, {"transfer.ratio", d.Transfer.Ratio}, {"counters.factor", d.Counters.Factor},
+		{"lateness.receive_ratio", d.Lateness.ReceiveRatio}, {"counters.factor", d.Counters.Factor},
 	} {
 		if x.value > 0 && x.value <= 1 {
 			c.add("detectors."+x.key, "must be above 1, got %v", x.value)
