@@ -9,6 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/web"
 )
 
 // server answers on the daemon's address. The handlers read the running
@@ -20,6 +23,11 @@ func (d *daemon) server() *http.Server {
 	mux.HandleFunc("GET /-/ready", d.readyHandler)
 	mux.HandleFunc("POST /-/reload", d.reloadHandler)
 	mux.HandleFunc("GET /config", d.configHandler)
+	api := web.API{
+		Incidents: func() web.Incidents { return d.manager },
+		Renderer:  func() *incidents.Renderer { return &d.current.Load().asm.opts.renderer },
+	}
+	api.Register(mux)
 	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 }
 
