@@ -41,7 +41,7 @@ type table struct {
 // tables lists all tables in the order of the struct fields.
 func tables(t *testing.T) []table {
 	t.Helper()
-	docs := fieldDocs(t)
+	docs, unread := fieldDocs(t), unreadKeys(t)
 	var out []table
 	var walk func(path, doc string, list, optional bool, typ reflect.Type)
 	walk = func(path, doc string, list, optional bool, typ reflect.Type) {
@@ -62,6 +62,9 @@ func tables(t *testing.T) []table {
 			case v.Kind() == reflect.Map && isTable(v.Type().Elem()):
 				walk(inner+".link_flap", doc, false, true, v.Type().Elem())
 			default:
+				if unread[strings.ReplaceAll(inner, ".link_flap", ".NAME")] {
+					doc += " Not in effect yet."
+				}
 				out[at].keys = append(out[at].keys, newKey(f, doc, v))
 			}
 		})
