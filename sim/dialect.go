@@ -22,6 +22,9 @@ type Dialect struct {
 	Pause string
 	// Switches is "", "infiniband" or "cumulus".
 	Switches string
+	// NodeLabels is kube-state-metrics with the rack and, in a fabric of ToR
+	// switches, the leaf of each host.
+	NodeLabels bool
 	// JobMap is slurm_node_job.
 	JobMap bool
 	// StepTime is the trainer's own step counter and time.

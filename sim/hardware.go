@@ -179,27 +179,27 @@ type Host struct {
 	NICs  []*NIC
 	disk  *NIC
 
-	Slow, Path      float64 // compute time factor, inter-host bandwidth factor
-	CPU, IO, Memory float64 // pressure, s/s
-	Load            float64
-	Release         string
-	NodeDown        bool // the node exporter does not answer
-	DCGMDown        bool
-	DCGMEmpty       bool // answers with no rows
-	Drained         bool
-	boot            int64
-	oom             float64
-	cpuSec, ioSec   float64
-	memSec          float64
-	advanced        int64
-	rng             *rand.Rand
-	files           []file
-	phase           int64 // of dumps, ms
-	node, dcgm      *target
-	refs            hostRefs
-	job             *Job
-	drainRef        ref
-	mapped          []string // jobs in the mapping folder of the GPU exporter
+	Slow, Path         float64 // compute time factor, inter-host bandwidth factor
+	CPU, IO, Memory    float64 // pressure, s/s
+	Load               float64
+	Release            string
+	NodeDown           bool // the node exporter does not answer
+	DCGMDown           bool
+	DCGMEmpty          bool // answers with no rows
+	Drained            bool
+	boot               int64
+	oom                float64
+	cpuSec, ioSec      float64
+	memSec             float64
+	advanced           int64
+	rng                *rand.Rand
+	files              []file
+	phase              int64 // of dumps, ms
+	node, dcgm         *target
+	refs               hostRefs
+	job                *Job
+	drainRef, labelRef ref
+	mapped             []string // jobs in the mapping folder of the GPU exporter
 }
 
 func (h *Host) healthy() {

@@ -97,6 +97,9 @@ func (c *Cluster) schedule() {
 		c.scheduler = &target{c: c, kind: "slurm", job: "slurm", instance: d.instance("ctl", "8080"), interval: node, emit: c.emitSlurm}
 		c.add(c.scheduler, rng.Int64N(node))
 	}
+	if d.NodeLabels {
+		c.add(&target{c: c, kind: "kube", job: "kube-state-metrics", instance: d.instance("kube", "8080"), interval: node, emit: c.emitNodeLabels}, rng.Int64N(node))
+	}
 	if d.StepTime {
 		c.trainer = &target{c: c, kind: "trainer", job: "trainer", instance: d.instance("trainer", "8000"), interval: node, emit: c.emitTrainer}
 		c.add(c.trainer, rng.Int64N(node))

@@ -5,13 +5,15 @@ import "time"
 func fabricScenarios() []Scenario {
 	return []Scenario{
 		{ID: "S05", Title: "a sick leaf switch", After: 15 * time.Minute, Shape: R16, Hosts: 16, Prepare: withSwitches("infiniband"), Build: buildS05, Levels: []float64{1, 0.5}},
+		{ID: "S05-x", Title: "a sick leaf switch, no switch data", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05x},
 		{ID: "S05-a", Title: "a rail that other communicators share since the start", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05a},
 		{ID: "S05-b", Title: "three of sixteen hosts of a rail", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05b},
 		{ID: "S06", Title: "one NIC stops absorbing: PFC storm", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06, Levels: []float64{1, 0.5}},
 		{ID: "S06-x", Title: "PFC storm seen by ethtool only", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("ethtool"), Build: buildS06},
 		{ID: "S06-a", Title: "incast", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06a},
 		{ID: "S06-b", Title: "short pauses while checkpoints are read", After: 20 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06b},
-		{ID: "S07", Title: "packet loss behind one switch", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withSwitches("cumulus"), Build: buildS07, Levels: []float64{1, 0.5}},
+		{ID: "S07", Title: "packet loss behind one switch", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withLabels, Build: buildS07, Levels: []float64{1, 0.5}},
+		{ID: "S07-x", Title: "packet loss behind one switch, no topology", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Build: buildS07x},
 		{ID: "S07-a", Title: "packet loss at one receiver", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Build: buildS07a},
 		{ID: "S07-b", Title: "a hundred times the congestion marks, no loss", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Build: buildS07b},
 		{ID: "S08", Title: "two heavy flows on one uplink", After: 20 * time.Minute, Shape: Q8, Hosts: 8, Prepare: prepareS08, Build: buildS08},
@@ -26,6 +28,9 @@ func withSwitches(kind string) func(*Build, *Options) {
 	return func(_ *Build, o *Options) { o.Dialect.Switches = kind }
 }
 
+// withLabels adds the switches' own series and the labels of nodes.
+func withLabels(_ *Build, o *Options) { o.Dialect.Switches, o.Dialect.NodeLabels = "cumulus", true }
+
 func withPause(kind string) func(*Build, *Options) {
 	return func(_ *Build, o *Options) { o.Dialect.Pause = kind }
 }
@@ -36,6 +41,12 @@ func buildS05(b *Build) {
 	b.expect("leaf_degraded", "rail_wide", "critical", 180*time.Second, Component{Kind: "switch", Switch: leaf.Name})
 	b.T.AlsoClass = []string{"rail_degraded"}
 	b.T.MustNot = []string{"nic_degraded", "straggler_compute"}
+}
+
+func buildS05x(b *Build) {
+	buildS05(b)
+	b.expect("rail_degraded", "no_topology", "", 180*time.Second)
+	b.T.AlsoClass, b.T.MustNot = nil, []string{"nic_degraded", "straggler_compute", "leaf_degraded"}
 }
 
 func buildS05a(b *Build) {
@@ -125,6 +136,11 @@ func buildS07(b *Build) {
 	})
 	b.expect("roce_loss", "drops_behind_switch", "critical", 180*time.Second, Component{Kind: "switch", Switch: b.C.Leaves[behind].Name})
 	b.T.MustNot = []string{"nic_degraded", "pfc_storm"}
+}
+
+func buildS07x(b *Build) {
+	buildS07(b)
+	b.expect("roce_loss", "drops_everywhere", "", 180*time.Second)
 }
 
 func buildS07a(b *Build) {

@@ -12,7 +12,8 @@ func gpuScenarios() []Scenario {
 		{ID: "S13", Title: "one GPU throttles thermally", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS13, Levels: []float64{1, 0.6, 0.35}},
 		{ID: "S13-a", Title: "one GPU throttles, no reasons field", After: 15 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { o.Dialect.Reasons = false }, Build: buildS13},
 		{ID: "S13-b", Title: "locked clocks on every GPU", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS13b},
-		{ID: "S14", Title: "a hot rack", After: 25 * time.Minute, Shape: R16, Hosts: 16, Build: buildS14, Levels: []float64{1, 0.7}},
+		{ID: "S14", Title: "a hot rack", After: 25 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { o.Dialect.NodeLabels = true }, Build: buildS14, Levels: []float64{1, 0.7}},
+		{ID: "S14-x", Title: "a hot rack, racks unknown", After: 25 * time.Minute, Shape: R16, Hosts: 16, Build: buildS14x},
 		{ID: "S14-a", Title: "afternoon drift", After: 40 * time.Minute, Shape: R16, Hosts: 16, Build: buildS14a},
 		{ID: "S21", Title: "PCIe lane loss at one GPU", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS21, Levels: []float64{1, 0.6}},
 		{ID: "S21-x", Title: "PCIe lane loss without the width field", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { o.Dialect.PCIeLink = false }, Build: buildS21},
@@ -124,7 +125,7 @@ func buildS13b(b *Build) {
 func buildS14(b *Build) {
 	first := 4 * (b.Host("a", 8) / 4)
 	b.fault("rack", 600, func(c *Cluster, level, _ float64) {
-		for h := first; h < first+4; h++ {
+		for h := first; h < first+4 && h < len(c.Hosts); h++ {
 			for i := range c.Hosts[h].GPUs {
 				hot(c.GPU(h, i), 20, 16, b.loss(0.855), 0x24, level)
 			}
@@ -132,10 +133,15 @@ func buildS14(b *Build) {
 	})
 	rack := b.C.shape.rackName(first)
 	b.expect("thermal_group", "rack", "warning", 900*time.Second, Component{Kind: "rack", Device: rack})
-	for h := first; h < first+4; h++ {
+	for h := first; h < first+4 && h < len(b.C.Hosts); h++ {
 		b.T.MayName = append(b.T.MayName, b.node(h))
 	}
 	b.T.MustNot = []string{"straggler_compute", "nic_degraded"}
+}
+
+func buildS14x(b *Build) {
+	buildS14(b)
+	b.T.Suspects, b.T.Together, b.T.Reason = b.T.MayName, true, "host_group"
 }
 
 func buildS14a(b *Build) {

@@ -32,6 +32,24 @@ func (c *Cluster) emitSlurm(t *target, _ int64) {
 	}
 }
 
+// emitNodeLabels is kube-state-metrics with an allow-list for topology labels.
+func (c *Cluster) emitNodeLabels(t *target, _ int64) {
+	for _, h := range c.Hosts {
+		if h.labelRef != 0 {
+			t.put(&h.labelRef, 1, "")
+			continue
+		}
+		kv := []string{"node", h.Name}
+		if c.shape.HostsPerRack > 0 {
+			kv = append(kv, "label_topology_kubernetes_io_rack", c.shape.rackName(h.Index))
+		}
+		if c.shape.Fabric == FabricToR {
+			kv = append(kv, "label_network_topology_nvidia_com_leaf", h.NICs[0].leaf.Name)
+		}
+		t.put(&h.labelRef, 1, "kube_node_labels", kv...)
+	}
+}
+
 // emitTrainer is a training loop's own metrics.
 func (c *Cluster) emitTrainer(t *target, _ int64) {
 	for _, j := range c.Jobs {
