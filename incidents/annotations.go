@@ -21,11 +21,13 @@ type Renderer struct {
 	// ExternalURL is where people reach collwatch's pages.
 	ExternalURL string
 	// DashboardURL and RunbookURL are templates with the placeholders
-	// {cluster}, {class}, {job}, {node}, {device}, {incident}, {from} and {to}
-	// (Unix milliseconds, or "now").
+	// {cluster}, {class}, {job}, {host}, {device}, {incident}, {from} and {to}
+	// (Unix milliseconds, or "now"). A RunbookURL without {class} gets the
+	// class as the last part of its path.
 	DashboardURL string
 	RunbookURL   string
-	// AlertmanagerURL is where people reach Alertmanager: for silences.
+	// AlertmanagerURL is where people reach Alertmanager: for silences. A user
+	// and password in it are not shown.
 	AlertmanagerURL string
 	// Expression returns a PromQL expression that shows the incident, or "".
 	Expression func(*Incident) string
@@ -64,7 +66,7 @@ func (r *Renderer) Annotations(i *Incident) map[string]string {
 	put("resolve_reason", string(i.ResolveReason), 40)
 	put("recovery", i.RecoveryText, 300)
 	whole("command", command, 400)
-	whole("runbook_url", r.fill(r.RunbookURL, i), 300)
+	whole("runbook_url", r.runbook(i), 300)
 	whole("dashboard_url", r.fill(r.DashboardURL, i), 500)
 	whole("incident_url", r.IncidentURL(i), 300)
 	whole("silence", r.SilenceCommand(i), 900)
@@ -117,6 +119,14 @@ func (r *Renderer) IncidentURL(i *Incident) string {
 	return strings.TrimRight(r.ExternalURL, "/") + "/incidents/" + url.PathEscape(i.ID)
 }
 
+func (r *Renderer) runbook(i *Incident) string {
+	template := r.RunbookURL
+	if template != "" && !strings.Contains(template, "{class}") {
+		template = strings.TrimRight(template, "/") + "/{class}"
+	}
+	return r.fill(template, i)
+}
+
 // fill replaces the placeholders of a URL template.
 func (r *Renderer) fill(template string, i *Incident) string {
 	if template == "" {
@@ -131,6 +141,7 @@ func (r *Renderer) fill(template string, i *Incident) string {
 		"{cluster}", esc(i.Labels["cluster"]),
 		"{class}", esc(string(i.Verdict.Class)),
 		"{job}", esc(i.Verdict.Job),
+		"{host}", esc(i.Labels["suspect_node"]),
 		"{node}", esc(i.Labels["suspect_node"]),
 		"{device}", esc(i.Labels["suspect_device"]),
 		"{incident}", esc(i.ID),

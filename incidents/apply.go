@@ -58,7 +58,8 @@ func (t *tick) prepare(in []diagnosis.Verdict) []diagnosis.Verdict {
 		if v.Class == "" {
 			continue
 		}
-		v.Severity = min(v.Severity, t.policy(v.Class).Max)
+		p := t.policy(v.Class)
+		v.Severity = min(max(v.Severity, p.Min), p.Max)
 		key := keyOf(&v)
 		i, seen := index[key]
 		if !seen {

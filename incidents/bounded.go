@@ -92,7 +92,7 @@ func (i *Incident) clone() Incident {
 func (m *Manager) prune(now time.Time) {
 	var old []*Incident
 	for _, inc := range m.ended {
-		if now.Sub(inc.ResolvedAt) > max(endedFor, m.policy(inc.Verdict.Class).Reopen) {
+		if now.Sub(inc.ResolvedAt) > max(endedFor, m.opts.CoolDown, m.policy(inc.Verdict.Class).Reopen) {
 			old = append(old, inc)
 		}
 	}

@@ -7,13 +7,8 @@ import (
 	"github.com/collwatch/collwatch/diagnosis"
 )
 
-// Repeat offenders: from the third incident of one component within the window
-// on, the next one is one severity higher. Two in a week still happen by chance
-// on a large cluster; three of the same component seldom do (lemon nodes,
-// "Revisiting Reliability in Large-Scale Machine Learning Research Clusters",
-// 2024).
+// Bounds of the history.
 const (
-	repeatsToRaise    = 2
 	maxTimesPerMember = 32
 	maxOffenders      = 20000
 )
@@ -76,7 +71,7 @@ func (o *offenders) prune(now time.Time) {
 
 // withHistory raises a severity for a repeat offender.
 func (t *tick) withHistory(inc *Incident, s diagnosis.Severity) diagnosis.Severity {
-	if inc.Repeats < repeatsToRaise || s == diagnosis.Recorded || s >= diagnosis.Critical ||
+	if inc.Repeats < t.opts.RepeatOffender || s == diagnosis.Recorded || s >= diagnosis.Critical ||
 		!t.policy(inc.Verdict.Class).Repeats {
 		return s
 	}

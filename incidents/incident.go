@@ -82,7 +82,7 @@ type Incident struct {
 	// update or a resolve follow.
 	Announced bool `json:"announced,omitempty"`
 	// Withheld says why the incident is kept from receivers: shadow,
-	// maintenance, storm, recorded; empty if it is not.
+	// maintenance, cool_down, storm, recorded; empty if it is not.
 	Withheld Withheld `json:"withheld,omitempty"`
 	// WithheldText explains it to people.
 	WithheldText string `json:"withheld_text,omitempty"`
@@ -137,6 +137,7 @@ const (
 	InShadow      Withheld = "shadow"
 	InMaintenance Withheld = "maintenance"
 	InStorm       Withheld = "storm"
+	InCoolDown    Withheld = "cool_down"
 	OnlyRecorded  Withheld = "recorded"
 )
 

@@ -138,17 +138,17 @@ func TestRepeatOffenderIsRaised(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	v := nic("a", "mlx5_0")
 	v.Severity = diagnosis.Warning
-	for i := range 3 {
+	for i := range 4 {
 		es := d.tick(2, v)
 		want := diagnosis.Warning
-		if i == 2 {
+		if i == 3 {
 			want = diagnosis.Critical
 		}
 		require.Equal(t, want, es[0].Incident.Severity, fmt.Sprint(i))
 		d.tick(5)
 		d.tick(100)
 	}
-	require.Equal(t, 3, d.m.Repeats(v.Suspects[0]))
+	require.Equal(t, 4, d.m.Repeats(v.Suspects[0]))
 	d.tick(45000) // a week and more
 	require.Zero(t, d.m.Repeats(v.Suspects[0]))
 }

@@ -21,9 +21,10 @@ type Options struct {
 	External map[string]string
 	// Shadow are the classes that are evaluated and recorded but not sent.
 	Shadow map[diagnosis.Class]bool
-	// Maintenance returns why a host must not alert at a time (drained,
-	// rebooting, known bad), or "". Nil means no host.
-	Maintenance func(host string, at time.Time) string
+	// Maintenance returns why a host, or a device of it, must not alert at a
+	// time (drained, rebooting, known bad), or "". device may be empty. Nil
+	// means nothing is. *MaintenanceList has such a method.
+	Maintenance func(host, device string, at time.Time) string
 	// FleetSize returns the number of hosts watched, 0 if unknown. Above
 	// BreakerShare (0 is 0.25) of them suspect at once, cordon advice is
 	// withheld: so many hosts seldom fail alone, and cordoning them all does
@@ -46,8 +47,16 @@ type Options struct {
 	HeldLimit time.Duration
 	// History is the number of ended incidents kept. 0 is 1000.
 	History int
-	// HistoryWindow is how far back repeat offenders are counted. 0 is 7 days.
-	HistoryWindow time.Duration
+	// HistoryWindow is how far back repeat offenders are counted, RepeatOffender
+	// the number of earlier incidents that raises the severity of the next. 0
+	// is 7 days and 3: two faults in a week still happen to a component by
+	// chance on a large cluster, more seldom do (lemon nodes, "Revisiting
+	// Reliability in Large-Scale Machine Learning Research Clusters", 2024).
+	HistoryWindow  time.Duration
+	RepeatOffender int
+	// CoolDown is how long after a resolve a new incident of the same component
+	// is held back, unless it is worse. 0 is none.
+	CoolDown time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -60,11 +69,12 @@ func (o Options) withDefaults() Options {
 	setIfZero(&o.HeldLimit, 24*time.Hour)
 	setIfZero(&o.History, 1000)
 	setIfZero(&o.HistoryWindow, 7*24*time.Hour)
+	setIfZero(&o.RepeatOffender, 3)
 	if o.Policies == nil {
 		o.Policies = Policies()
 	}
 	if o.Maintenance == nil {
-		o.Maintenance = func(string, time.Time) string { return "" }
+		o.Maintenance = func(string, string, time.Time) string { return "" }
 	}
 	if o.FleetSize == nil {
 		o.FleetSize = func() int { return 0 }

@@ -23,8 +23,9 @@ type Policy struct {
 	// Reopen is how long after its end the same incident comes back instead of
 	// a new one.
 	Reopen time.Duration
-	// Max caps the severity, whatever raises it.
-	Max diagnosis.Severity
+	// Max caps the severity, whatever raises it; Min lifts it, so that what is
+	// only recorded by default can be sent.
+	Min, Max diagnosis.Severity
 	// Repeats says that a component's history raises the severity.
 	Repeats bool
 	// Exclusive says that a job has at most one incident of the class at a

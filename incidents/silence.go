@@ -38,8 +38,8 @@ func (r *Renderer) SilenceCommand(i *Incident) string {
 		return ""
 	}
 	words := []string{"amtool", "silence", "add"}
-	if r.AlertmanagerURL != "" {
-		words = append(words, "--alertmanager.url="+shellQuote(r.AlertmanagerURL))
+	if u := r.publicAlertmanager(); u != "" {
+		words = append(words, "--alertmanager.url="+shellQuote(u))
 	}
 	words = append(words, "--duration="+silenceFor, "--comment="+shellQuote("collwatch incident "+i.ID))
 	for _, m := range matchers {
@@ -52,7 +52,8 @@ func (r *Renderer) SilenceCommand(i *Incident) string {
 // filled in.
 func (r *Renderer) SilenceURL(i *Incident) string {
 	matchers := i.SilenceMatchers()
-	if r.AlertmanagerURL == "" || len(matchers) == 0 {
+	base := r.publicAlertmanager()
+	if base == "" || len(matchers) == 0 {
 		return ""
 	}
 	parts := make([]string, len(matchers))
@@ -60,7 +61,17 @@ func (r *Renderer) SilenceURL(i *Incident) string {
 		parts[k] = m.String()
 	}
 	filter := url.QueryEscape("{" + strings.Join(parts, ",") + "}")
-	return strings.TrimRight(r.AlertmanagerURL, "/") + "/#/silences/new?filter=" + strings.ReplaceAll(filter, "+", "%20")
+	return strings.TrimRight(base, "/") + "/#/silences/new?filter=" + strings.ReplaceAll(filter, "+", "%20")
+}
+
+// publicAlertmanager is the address without what only the daemon may know.
+func (r *Renderer) publicAlertmanager() string {
+	u, err := url.Parse(strings.TrimPrefix(r.AlertmanagerURL, "dns+"))
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	u.User = nil
+	return u.String()
 }
 
 // shellQuote makes one word of s in any POSIX shell.

@@ -22,6 +22,9 @@ func (t *tick) withhold(inc *Incident) (Withheld, string) {
 	if text := t.inMaintenance(v); text != "" {
 		return InMaintenance, text
 	}
+	if text := t.coolingDown(inc); text != "" {
+		return InCoolDown, text
+	}
 	if v.Class != Storm && inc.Thread == inc.ID && inc.Flaps == 0 && t.full(inc.Severity) {
 		t.counts.Truncated++
 		return InStorm, fmt.Sprintf("more than %d incidents at once", t.opts.Cap)
@@ -36,13 +39,29 @@ func (t *tick) inMaintenance(v *diagnosis.Verdict) string {
 		if s.Node == "" {
 			return ""
 		}
-		why := t.opts.Maintenance(s.Node, t.at)
+		why := t.opts.Maintenance(s.Node, s.Device, t.at)
 		if why == "" {
 			return ""
 		}
 		text = s.Node + ": " + why
 	}
 	return text
+}
+
+// coolingDown says that the incident's component was told of a moment ago, of
+// nothing less grave. If it lasts, it is told when the time is over.
+func (t *tick) coolingDown(inc *Incident) string {
+	c := inc.component()
+	if t.opts.CoolDown == 0 || !c.named() {
+		return ""
+	}
+	for _, old := range t.ended {
+		if old.ID != inc.ID && old.Announced && old.ResolveReason != Superseded && old.component() == c &&
+			t.at.Sub(old.ResolvedAt) < t.opts.CoolDown && old.Severity >= inc.Severity {
+			return "incident " + old.ID + " of the same component resolved lately"
+		}
+	}
+	return ""
 }
 
 // full says that no incident of a severity may be announced any more. A quarter

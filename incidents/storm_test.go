@@ -109,7 +109,7 @@ func TestShadowAndRecordedGiveNoEvents(t *testing.T) {
 
 func TestMaintenance(t *testing.T) {
 	until := t0.Add(10 * time.Minute)
-	o := incidents.Options{Maintenance: func(host string, at time.Time) string {
+	o := incidents.Options{Maintenance: func(host, _ string, at time.Time) string {
 		if host == "a" && at.Before(until) {
 			return "drained"
 		}
