@@ -2,6 +2,7 @@ package signals
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,12 @@ func (r *Reader) pick(st *series, fam string, ls promapi.Labels) {
 
 // allowed applies the overrides of single signals.
 func (r *Reader) allowed(c *compiled) bool {
-	name, ok := r.opts.Dialects[c.Signal]
-	return !ok || r.book.dialects[c.dialect].Name == name
+	name := r.book.dialects[c.dialect].Name
+	if slices.Contains(r.opts.Disabled, name) {
+		return false
+	}
+	list, ok := r.opts.Dialects[c.Signal]
+	return !ok || slices.Contains(list, name)
 }
 
 // bind finds what a label set is about. It is repeated whenever a relation
@@ -88,7 +93,7 @@ func jobOfEntity(c *compiled, e Entity) string {
 	case KindComm, KindRank, KindJob:
 		return e.Job
 	}
-	if c.Signal == StepCount || c.Signal == StepTime {
+	if c.custom != nil {
 		return e.Job
 	}
 	return ""
@@ -100,6 +105,9 @@ func (r *Reader) entityOf(c *compiled, ls promapi.Labels) (Entity, bool) {
 	e := Entity{Kind: c.Kind, Detail: clean(strings.ToLower(c.detail(ls)))}
 	if c.Signal == JobState || c.Signal == HealthEvent || c.Signal == TargetUp || c.Signal == HostKernel || c.Signal == NICModel || c.Signal == NICPath {
 		e.Detail = clean(c.detail(ls))
+	}
+	if c.custom != nil {
+		e.Detail = c.custom.detail(ls)
 	}
 	rawHost := firstOf(ls, col.host)
 	e.Host = r.ident.hostOf(rawHost)

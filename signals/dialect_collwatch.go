@@ -10,7 +10,7 @@ func collwatchExporter() Dialect {
 		NNodes: "n_nodes", Rank: "rank", Algo: "algo+proto", Version: "version", Peer: "peer",
 	}
 	process := Columns{Host: "node|instance", UUID: "gpu", Job: "job_id"}
-	const p = "collwatch_nccl_"
+	const p = "collwatch_nccl_" // size_class is the largest payload of the class in bytes
 	return Dialect{
 		Name: "collwatch", Exporter: "collwatch-exporter", Family: "collwatch", Rank: 10, Kind: KindComm,
 		About: "the collwatch plugin and its node exporter", Columns: member, NonNegative: true,
@@ -28,6 +28,8 @@ func collwatchExporter() Dialect {
 			{Metric: p + "proxy_wait_seconds_total", Signal: ProxyWait, Type: Counter, Detail: "{phase}", Enable: deep},
 			{Metric: p + "last_event_timestamp_seconds", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinHeartbeat, Enable: on,
 				Note: "the honest heartbeat in place of a file's age"},
+			{Metric: p + "process_info", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinProcess, Enable: on,
+				Note: "local rank and GPU, where dcgm-exporter does not tell the index"},
 		},
 	}
 }

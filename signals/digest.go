@@ -36,7 +36,6 @@ func (r *Reader) digest(at time.Time, warming bool) *Snapshot {
 	if !settled {
 		r.jobs.judge(r)
 	}
-	r.customRows()
 	r.derive.rows(r)
 	r.ages()
 	r.relations()
@@ -60,14 +59,14 @@ func (r *Reader) begin(at time.Time, warming bool) {
 	r.dumps.begin()
 	r.answers = r.answers[:0]
 	for _, q := range r.queries {
-		if q.custom >= 0 || q.skipped {
+		if q.skipped {
 			continue
 		}
 		if e := q.src.in.Epoch(); e != q.src.epoch {
 			q.src.epoch, q.src.state = e, q.src.state[:0]
 		}
 		q.src.grow(q.src.in.Len())
-		r.answers = append(r.answers, answer{src: q.src, family: q.family.name, res: &q.res, err: q.err, to: r.now})
+		r.answers = append(r.answers, answer{src: q.src, family: q.family.name, res: &q.res, q: q, to: r.now})
 	}
 }
 
@@ -94,10 +93,6 @@ func (r *Reader) markErrors() {
 		err := q.err
 		if promapi.ClassOf(err) == promapi.ClassUnknown {
 			err = &promapi.Error{Class: promapi.ClassUnknown, Source: q.src.name, Msg: "query of family " + q.family.name + " failed", Err: q.err}
-		}
-		if q.custom >= 0 {
-			r.frame(r.customSignal(q.custom)).Err = err
-			continue
 		}
 		for i := range r.book.rules {
 			c := &r.book.rules[i]

@@ -14,6 +14,17 @@ const maxName = 253
 // cut off and letters lowered. An address stays whole. The result is "" if
 // nothing of it can be a name.
 func CanonicalHost(s string) string {
+	s = hostWithDomain(s)
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		if _, err := netip.ParseAddr(s); err != nil {
+			s = s[:i]
+		}
+	}
+	return s
+}
+
+// hostWithDomain is CanonicalHost without cutting the domain off.
+func hostWithDomain(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) > maxName {
 		s = s[:maxName]
@@ -37,9 +48,6 @@ func CanonicalHost(s string) string {
 		return a.Unmap().String()
 	}
 	s = strings.TrimRight(s, ".")
-	if i := strings.IndexByte(s, '.'); i >= 0 {
-		s = s[:i]
-	}
 	return clean(strings.ToLower(s))
 }
 

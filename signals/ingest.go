@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/collwatch/collwatch/promapi"
@@ -13,7 +14,7 @@ type answer struct {
 	src    *source
 	family string
 	res    *promapi.Result
-	err    error
+	q      *query
 	// Samples outside (from, to] belong to another tick.
 	from, to int64
 }
@@ -22,6 +23,11 @@ type answer struct {
 // values, which the rows of this very tick depend on.
 func (r *Reader) firstPass(a *answer) {
 	res := a.res
+	if n := len(res.Refs); n > r.opts.MaxSeries {
+		res.Refs = res.Refs[:r.opts.MaxSeries]
+		a.q.err = &promapi.Error{Class: promapi.ClassIncomplete, Source: a.src.name, Msg: fmt.Sprintf(
+			"%d series of family %s are more than %d: raise max_series or narrow the selector", n, a.family, r.opts.MaxSeries)}
+	}
 	for i, ref := range res.Refs {
 		st := a.src.at(ref)
 		if st.rule < 0 {

@@ -127,12 +127,12 @@ func (t *jobTable) rebuild(r *Reader, now int64) {
 		switch rec.join {
 		case JoinPodNode:
 			podNode[[2]string{rec.c, rec.a}] = rec.b
-			claim(names, CanonicalHost(rec.a), rec.b)
+			claim(r.ident, names, rec.a, rec.b)
 			if rec.d != "" {
-				claim(names, CanonicalHost(rec.d), rec.b)
+				claim(r.ident, names, rec.d, rec.b)
 			}
 		case JoinUname:
-			claim(names, rec.a, rec.b)
+			claim(r.ident, names, rec.a, rec.b)
 		case JoinPodJob:
 			if rec.b != "" {
 				t.podJob[[2]string{rec.c, rec.a}] = rec.b
@@ -189,8 +189,8 @@ func (t *jobTable) rebuild(r *Reader, now int64) {
 }
 
 // claim notes that a name is said to mean a host.
-func claim(names map[string]map[string]bool, name, host string) {
-	host = CanonicalHost(host)
+func claim(ident *identity, names map[string]map[string]bool, name, host string) {
+	name, host = ident.canonical(name), ident.canonical(host)
 	if name == "" || host == "" {
 		return
 	}

@@ -21,6 +21,7 @@ const (
 	JoinNodeLabels      // what a node hangs below
 	JoinCable           // the far end of a switch port, from labels
 	JoinGPUJob          // a job runs on a GPU
+	JoinProcess         // a process has a GPU
 )
 
 // maxTable bounds each table of names that is filled from labels.
@@ -30,11 +31,13 @@ const maxTable = 1 << 18
 // bound to entities; when something bound earlier would now be bound
 // otherwise, epoch rises and everything is bound again.
 type identity struct {
-	epoch uint32
+	epoch      uint32
+	keepDomain bool
 
 	host  aliases              // canonical name, address or pod -> host
 	nic   map[[2]string]string // host and netdev or PCI address -> NIC
 	gpu   map[string][2]string // UUID -> host, device
+	local map[string][2]string // UUID -> host, device by local rank, if nothing better is known
 	index map[[3]string]string // host, job, ordinal or pid -> device
 
 	nicAsked   map[[2]string]string
@@ -46,7 +49,7 @@ func newIdentity() *identity {
 	return &identity{
 		epoch: 1,
 		host:  aliases{to: map[string]string{}, asked: map[string]string{}},
-		nic:   map[[2]string]string{}, gpu: map[string][2]string{}, index: map[[3]string]string{},
+		nic:   map[[2]string]string{}, gpu: map[string][2]string{}, local: map[string][2]string{}, index: map[[3]string]string{},
 		nicAsked: map[[2]string]string{}, gpuAsked: map[string]bool{}, indexAsked: map[[3]string]bool{},
 	}
 }
@@ -64,7 +67,7 @@ const ambiguous = "\x00"
 // a name that the same relation gave before make it ambiguous only if both
 // are claimed at once, which the caller knows.
 func (d *identity) learnHost(name, host string) {
-	name, host = CanonicalHost(name), CanonicalHost(host)
+	name, host = d.canonical(name), d.canonical(host)
 	if name == "" || host == "" || name == host || d.host.to[name] == host {
 		return
 	}
@@ -77,11 +80,19 @@ func (d *identity) learnHost(name, host string) {
 
 // ambiguousHost notes that name stands for several hosts.
 func (d *identity) ambiguousHost(name string) {
-	name = CanonicalHost(name)
+	name = d.canonical(name)
 	if d.host.to[name] != ambiguous {
 		d.host.to[name] = ambiguous
 		d.recheckHost(name)
 	}
+}
+
+// canonical normalises a host name, with or without its domain.
+func (d *identity) canonical(s string) string {
+	if d.keepDomain {
+		return hostWithDomain(s)
+	}
+	return CanonicalHost(s)
 }
 
 func (d *identity) recheckHost(name string) {
@@ -108,7 +119,7 @@ func (d *identity) lookup(name string) string {
 
 // hostOf returns the host that a label value means, "" if that is unclear.
 func (d *identity) hostOf(raw string) string {
-	name := CanonicalHost(raw)
+	name := d.canonical(raw)
 	if name == "" {
 		return ""
 	}
@@ -157,9 +168,24 @@ func (d *identity) learnGPU(uuid, host, device string) {
 	}
 }
 
+// learnLocal notes where a process says that its GPU sits. Launchers give local
+// ranks in the order of the GPUs, so it is right unless devices are hidden.
+func (d *identity) learnLocal(uuid, host, device string) {
+	if uuid == "" || host == "" || d.local[uuid] == [2]string{host, device} || len(d.local) >= maxTable {
+		return
+	}
+	d.local[uuid] = [2]string{host, device}
+	if _, better := d.gpu[uuid]; d.gpuAsked[uuid] && !better {
+		d.epoch++
+	}
+}
+
 // gpuOf returns host and device of a UUID.
 func (d *identity) gpuOf(uuid string) (host, device string, ok bool) {
 	at, ok := d.gpu[uuid]
+	if !ok {
+		at, ok = d.local[uuid]
+	}
 	if len(d.gpuAsked) < maxTable {
 		d.gpuAsked[uuid] = true
 	}

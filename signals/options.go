@@ -23,19 +23,32 @@ type Options struct {
 	// Concurrency bounds the queries in flight, 4 if zero.
 	Concurrency int
 
-	// Source is the name of the querier that is asked unless Families or a
+	// Source is the name of the querier that is asked unless Sources or a
 	// custom signal says otherwise; with one querier it may be empty.
 	Source string
-	// Families sends families of metrics (the names are those of
-	// docs/signals.md) to other sources, several if they complement each other.
-	Families map[string][]string
+	// Sources names another querier for a signal.
+	Sources map[ID]string
 	// Windows overrides the window of a family.
 	Windows map[string]time.Duration
 	// Selector is added to each selector, such as `cluster="a"`.
 	Selector string
 
-	// Dialects allows only the named dialect for a signal.
-	Dialects map[ID]string
+	// Dialects allows only the named dialects for a signal; an empty list
+	// switches the signal off. Disabled forbids dialects for all signals.
+	Dialects map[ID][]string
+	Disabled []string
+	// HostLabels and JobLabels are tried before those of the dialects.
+	HostLabels, JobLabels []string
+	// HostAliases maps what an exporter says to what the host is called.
+	HostAliases map[string]string
+	// KeepDomain keeps domains on host names.
+	KeepDomain bool
+	// GPUsPerHost and NICsPerHost are how many each host should show; 0 takes
+	// what most hosts show.
+	GPUsPerHost, NICsPerHost int
+	// MaxSeries bounds the series that are looked at per answer, 2,000,000 if
+	// zero. What is beyond makes the frame incomplete.
+	MaxSeries int
 	// Custom are signals of the user's own.
 	Custom []CustomSignal
 	// RankMap tells ranks and groups of jobs whose series do not.
@@ -69,10 +82,12 @@ type CustomSignal struct {
 	Scale float64
 	// Direction says which way is bad.
 	Direction Direction
-	// Host, GPU, NIC, Job, Rank and Detail name the labels that hold these
-	// parts of the entity; "" where there is none. Host falls back to
-	// "instance" only if it is set to it.
-	Host, GPU, NIC, Job, Rank, Detail string
+	// Counter says that the expression gives a counter, not a rate.
+	Counter bool
+	// Host, GPU, NIC, Switch, Port, Job, Rank and Detail name the labels that
+	// hold these parts of the entity; "" where there is none. The most specific
+	// one decides what the signal is about.
+	Host, GPU, NIC, Switch, Port, Job, Rank, Detail string
 }
 
 func (o Options) withDefaults() Options {
@@ -85,6 +100,9 @@ func (o Options) withDefaults() Options {
 	def(&o.Scrape, 30*time.Second)
 	def(&o.Dump, 30*time.Second)
 	def(&o.MaxWindow, 10*time.Minute)
+	if o.MaxSeries <= 0 {
+		o.MaxSeries = 2_000_000
+	}
 	if o.Concurrency <= 0 {
 		o.Concurrency = 4
 	}
@@ -107,22 +125,24 @@ func (o Options) validate(b *rulebook, sources []string) error {
 	for _, f := range families() {
 		names[f.name] = true
 	}
-	for f, srcs := range o.Families {
-		if !names[f] {
-			errs = append(errs, fmt.Errorf("signals: no family %q", f))
-		}
-		for _, s := range srcs {
-			known("signals: family "+strconv.Quote(f), s)
-		}
+	for id, name := range o.Sources {
+		known("signals: source of "+id.String(), name)
 	}
 	for f := range o.Windows {
 		if !names[f] {
 			errs = append(errs, fmt.Errorf("signals: window of an unknown family %q", f))
 		}
 	}
-	for id, name := range o.Dialects {
-		if !b.offers(name, id) {
-			errs = append(errs, fmt.Errorf("signals: dialect %q does not offer %s", name, id))
+	for id, list := range o.Dialects {
+		for _, name := range list {
+			if !b.offers(name, id) {
+				errs = append(errs, fmt.Errorf("signals: dialect %q does not offer %s", name, id))
+			}
+		}
+	}
+	for _, name := range o.Disabled {
+		if !slices.ContainsFunc(b.dialects, func(d Dialect) bool { return d.Name == name }) {
+			errs = append(errs, fmt.Errorf("signals: no dialect %q", name))
 		}
 	}
 	seen := map[string]bool{}

@@ -80,6 +80,8 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 	if err != nil {
 		return nil, err
 	}
+	book.prefer(o.HostLabels, o.JobLabels)
+	book.addCustom(o.Custom, o.HostLabels, o.JobLabels)
 	names := slices.Sorted(maps.Keys(queriers))
 	if err := o.validate(book, names); err != nil {
 		return nil, err
@@ -94,6 +96,10 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
 	}
 	r.derive.init()
+	r.ident.keepDomain = o.KeepDomain
+	for name, host := range o.HostAliases {
+		r.ident.learnHost(name, host)
+	}
 	r.ageRule = compiled{Rule: Rule{Signal: InspectorAge, Kind: KindGPU}}
 	for name, q := range queriers {
 		r.sources[name] = &source{name: name, q: q, in: q.Interner(), epoch: q.Interner().Epoch()}
@@ -105,18 +111,14 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 // plan lists the queries of a tick.
 func (r *Reader) plan() {
 	for _, f := range families() {
-		names := r.book.metricsOf(f.name, r.allowed)
-		if len(names) == 0 {
-			continue
-		}
-		srcs := r.opts.Families[f.name]
-		if len(srcs) == 0 {
-			srcs = []string{r.opts.Source}
-		}
-		for _, s := range srcs {
-			q := &query{family: f, src: r.sources[s], custom: -1, names: names}
-			q.window = r.window0(f)
-			q.expr = f.query(names, r.opts.Selector, q.window)
+		// One query a source: signals may be asked elsewhere.
+		for _, name := range r.names {
+			mine := r.book.metricsOf(f.name, func(c *compiled) bool { return r.allowed(c) && r.sourceOf(c.Signal) == name })
+			if len(mine) == 0 {
+				continue
+			}
+			q := &query{family: f, src: r.sources[name], custom: -1, names: mine, window: r.window0(f)}
+			q.expr = f.query(mine, r.opts.Selector, q.window)
 			r.queries = append(r.queries, q)
 		}
 	}
@@ -125,8 +127,15 @@ func (r *Reader) plan() {
 		if name == "" {
 			name = r.opts.Source
 		}
-		r.queries = append(r.queries, &query{family: family{name: "custom " + c.Name}, src: r.sources[name], custom: i, expr: c.Expr})
+		r.queries = append(r.queries, &query{family: family{name: customFamily(&c)}, src: r.sources[name], custom: i, expr: c.Expr})
 	}
+}
+
+func (r *Reader) sourceOf(id ID) string {
+	if s, ok := r.opts.Sources[id]; ok {
+		return s
+	}
+	return r.opts.Source
 }
 
 // window0 is how far back a family is read in the steady state: one interval,

@@ -10,7 +10,7 @@ import (
 // say is published by relations and ages.
 func (j Join) silent() bool {
 	switch j {
-	case JoinFile, JoinHeartbeat, JoinJobNode, JoinNodeState, JoinPodNode, JoinPodJob, JoinNodeLabels:
+	case JoinFile, JoinHeartbeat, JoinProcess, JoinJobNode, JoinNodeState, JoinPodNode, JoinPodJob, JoinNodeLabels:
 		return true
 	}
 	return false
@@ -88,7 +88,7 @@ func (r *Reader) recordOf(st *series, c *compiled, ls promapi.Labels) record {
 	host := func() string { return firstOf(ls, col.host) }
 	switch c.Join {
 	case JoinUname:
-		rec.a, rec.b = CanonicalHost(ls.Get("instance")), CanonicalHost(ls.Get("nodename"))
+		rec.a, rec.b = clean(ls.Get("instance")), clean(ls.Get("nodename"))
 	case JoinJobNode:
 		rec.a, rec.b = jobID(firstOf(ls, col.job)), host()
 	case JoinJobInfo:
@@ -112,7 +112,11 @@ func (r *Reader) recordOf(st *series, c *compiled, ls promapi.Labels) record {
 			rec.a = ""
 		}
 	case JoinHeartbeat:
-		rec.a = ""
+		rec.a, rec.b, rec.c = host(), canonicalUUID(firstOf(ls, col.uuid)), jobID(firstOf(ls, col.job))
+	case JoinProcess:
+		if n := ls.Get("local_rank"); digitsOnly(n) {
+			r.ident.learnLocal(canonicalUUID(firstOf(ls, col.uuid)), r.ident.hostOf(host()), gpuDevice(n))
+		}
 	}
 	if c.Join == JoinNetdev {
 		r.learnNetdev(c, ls)

@@ -3,6 +3,7 @@ package signals
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/collwatch/collwatch/promapi"
@@ -14,6 +15,7 @@ type rulebook struct {
 	rules    []compiled
 	byName   map[string][]int16
 	patterns []int16
+	customs  map[string]int16 // by family
 }
 
 // compiled is a Rule with everything from its dialect that matters while
@@ -29,6 +31,7 @@ type compiled struct {
 	columns  compiledColumns
 	where    []condition
 	re       *regexp.Regexp
+	custom   *CustomSignal
 }
 
 type condition struct {
@@ -38,7 +41,7 @@ type condition struct {
 
 // compileRules checks and indexes dialects.
 func compileRules(dialects []Dialect) (*rulebook, error) {
-	b := &rulebook{dialects: dialects, byName: map[string][]int16{}}
+	b := &rulebook{dialects: dialects, byName: map[string][]int16{}, customs: map[string]int16{}}
 	for di, d := range dialects {
 		for _, rule := range d.Rules {
 			c := compiled{Rule: rule, dialect: di, family: d.Family, scale: rule.Scale, rank: d.Rank * 2, positive: d.NonNegative, steady: d.Steady}
@@ -72,6 +75,19 @@ func compileRules(dialects []Dialect) (*rulebook, error) {
 	return b, nil
 }
 
+// prefer puts the labels of the configuration before those of the dialects.
+func (b *rulebook) prefer(host, job []string) {
+	for i := range b.rules {
+		c := &b.rules[i].columns
+		if len(c.host) > 0 && len(host) > 0 {
+			c.host = append(slices.Clone(host), c.host...)
+		}
+		if len(c.job) > 0 && len(job) > 0 {
+			c.job = append(slices.Clone(job), c.job...)
+		}
+	}
+}
+
 func parseCondition(w string) condition {
 	if l, v, ok := strings.Cut(w, "="); ok {
 		return condition{l, v, '='}
@@ -99,6 +115,9 @@ const nameLabel = "collwatch_metric"
 
 // match returns the rule for a label set that a query of family returned.
 func (b *rulebook) match(family string, ls promapi.Labels, allowed func(c *compiled) bool) (int16, bool) {
+	if i, ok := b.customs[family]; ok {
+		return i, true
+	}
 	name := ls.Get("__name__")
 	if name == "" {
 		name = ls.Get(nameLabel)

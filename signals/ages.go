@@ -1,0 +1,74 @@
+package signals
+
+import "math"
+
+// plainRule adds a row that comes from no single series, in the way of emit.
+func (r *Reader) plainRule(c *compiled, e Entity, t int64, v float64) {
+	i := r.slotOf(c, r.entities.Intern(e))
+	st := series{slot: i, owner: -1}
+	r.emit(&st, c, row{t: t, v: v, delta: math.NaN(), lo: v, hi: v})
+}
+
+// span is when the youngest and the oldest file of a host were written.
+type span struct{ young, old int64 }
+
+// ages publishes how long ago each GPU's file was written. A GPU has a row
+// only if its file is known, or if all candidates are equally old; the
+// youngest and oldest file of a host are always published.
+func (r *Reader) ages() {
+	clear(r.fileAges)
+	for i := range r.jobs.records {
+		rec := &r.jobs.records[i]
+		if rec.join != JoinHeartbeat || !rec.alive || r.over(rec.c) {
+			continue
+		}
+		if host, device, ok := r.ident.gpuOf(rec.b); ok {
+			r.age(Entity{Kind: KindGPU, Host: host, Device: device}, int64(rec.lastV*1000))
+		} else if rec.b != "" {
+			r.age(Entity{Kind: KindGPU, Host: r.ident.hostOf(rec.a), Device: "GPU-" + rec.b}, int64(rec.lastV*1000))
+		}
+	}
+	for i := range r.dumps.groups {
+		g := &r.dumps.groups[i]
+		if g.seenTick != r.tick || g.device == "" || r.over(g.job) {
+			continue
+		}
+		gpu := Entity{Kind: KindGPU, Host: g.host, Device: g.device}
+		files := r.dumps.candidates(g, r.ident)
+		young, old := int64(0), int64(math.MaxInt64)
+		for _, f := range files {
+			if f := &r.dumps.files[f]; r.now-f.seenT < valueAge {
+				young, old = max(young, f.mtime), min(old, f.mtime)
+			}
+		}
+		switch {
+		case young == 0 && g.last.t != 0 && len(files) == 0:
+			// No file is known: the newest change of a value stands in for it.
+			r.age(gpu, g.last.t)
+		case young == 0:
+		case young-old <= r.dumps.period:
+			r.age(gpu, young)
+		}
+		if young != 0 {
+			h, ok := r.fileAges[g.host]
+			if !ok {
+				h = span{young, old}
+			}
+			r.fileAges[g.host] = span{max(h.young, young), min(h.old, old)}
+		}
+	}
+	for host, s := range r.fileAges {
+		r.age(Entity{Kind: KindHost, Host: host, Detail: "youngest"}, s.young)
+		r.age(Entity{Kind: KindHost, Host: host, Detail: "oldest"}, s.old)
+	}
+}
+
+func (r *Reader) age(e Entity, since int64) {
+	r.plainRule(&r.ageRule, e, r.now, math.Max(0, float64(r.now-since)/1000))
+}
+
+// over says whether a job is known to have ended.
+func (r *Reader) over(job string) bool {
+	i, ok := r.jobs.idx[job]
+	return ok && r.jobs.list[i].Ended
+}
