@@ -35,18 +35,19 @@ const (
 	CodeSwitchPortDown = "switch_port_down"
 
 	// GPUs.
-	CodeClockBelow     = "clock_below_peers" // PeerOutlier
-	CodeThrottleReason = "throttle_reason"   // Fact; Value is the set of bits that peers lack
-	CodeThrottleTime   = "throttle_time"     // PeerOutlier; cause in Entity.Detail
-	CodeHot            = "hot"               // PeerOutlier
-	CodeXid            = "xid"               // Event; Value is the code
-	CodeRowRemap       = "row_remap_failure" // Fact
-	CodeECC            = "ecc_uncorrectable" // Event
-	CodeGPUVanished    = "gpu_vanished"      // Vanished
-	CodePCIeWidth      = "pcie_width"        // PeerOutlier
-	CodePCIeGen        = "pcie_generation"   // PeerOutlier
-	CodePCIeReplays    = "pcie_replays"      // Errors
-	CodeNVLink         = "nvlink_errors"     // Event; link in Entity.Port, kind in Entity.Detail
+	CodeClockBelow     = "clock_below_peers"  // PeerOutlier
+	CodeThrottleReason = "throttle_reason"    // Fact; Value is the set of bits that peers lack
+	CodeThrottleTime   = "throttle_time"      // PeerOutlier; cause in Entity.Detail
+	CodeHot            = "hot"                // PeerOutlier
+	CodeXid            = "xid"                // Event; Value is the code
+	CodeRowRemap       = "row_remap_failure"  // Fact
+	CodeECC            = "ecc_uncorrectable"  // Event
+	CodeGPUVanished    = "gpu_vanished"       // Vanished
+	CodePCIeWidth      = "pcie_width"         // PeerOutlier
+	CodePCIeGen        = "pcie_generation"    // PeerOutlier
+	CodePCIeReplays    = "pcie_replays"       // Errors
+	CodeInsideBelow    = "inside_below_peers" // PeerOutlier: bandwidth inside a host, over a quarter of an hour
+	CodeNVLink         = "nvlink_errors"      // Event; link in Entity.Port, kind in Entity.Detail
 
 	// Hosts.
 	CodeCPUPressure  = "cpu_pressure" // PeerOutlier, as the four below

@@ -5,6 +5,6 @@ func facts() []Detector {
 	return []Detector{
 		newTelemetry(), newHostEvents(), newPortState(), newLinkEvents(), newPortRate(), newPortErrors(), newCongestion(), newTraffic(),
 		newSwitchPorts(), newSwitchCounters(), newGPUClock(), newGPUHeat(), newXid(), newGPUHealth(), newVanish(), newGPUPCIe(),
-		newNVLinkErrors(), newHostPressure(),
+		newNVLinkErrors(), newInside(), newHostPressure(),
 	}
 }

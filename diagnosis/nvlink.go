@@ -23,11 +23,6 @@ func newNVLinkFamily() Family {
 	}}
 }
 
-const (
-	insideHold   = 15 * time.Minute
-	insideEffect = 0.04 // one lane of 18 is 5 %
-)
-
 func (f *nvlinkFamily) links(c *Case) []Hypothesis {
 	things, by := c.ofCode(detectors.CodeNVLink)
 	var out []Hypothesis
@@ -56,24 +51,27 @@ func (f *nvlinkFamily) links(c *Case) []Hypothesis {
 			h.Severity = Critical
 			h.Evidence = append(h.Evidence, tell(signals.NVLinkErrors, link, false, "the same link had errors in job %s", was))
 		}
-		if ids, effect := c.insideSlow(gpu.Host); len(ids) > 0 {
+		if ids, effect := c.insideSlow(gpu.Host); effect > 0 {
 			h.Groups = ids
-			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, hostEntity(gpu.Host), false, "communication inside %s is %s %% slower", gpu.Host, figure(effect*100)))
+			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, hostEntity(gpu.Host), false, "communication inside %s is up to %s %% slower", gpu.Host, figure(effect*100)))
 		}
 		out = append(out, h)
 	}
 	return out
 }
 
-// insideSlow returns the slow communicators inside one host.
+// insideSlow returns the slow communicators inside one host, and how much
+// slower they are.
 func (c *Case) insideSlow(host string) (ids []string, effect float64) {
 	for _, x := range c.Pattern(detectors.SlowTransfer) {
 		g := c.groups[x.Group]
-		if g == nil || g.NNodes != 1 || len(g.Members) == 0 || g.Members[0].Host != host {
-			continue
+		if g != nil && g.NNodes == 1 && len(g.Members) > 0 && g.Members[0].Host == host {
+			ids = append(ids, g.ID)
+			effect = max(effect, x.Effect())
 		}
-		ids = append(ids, g.ID)
-		effect = max(effect, x.Effect())
+	}
+	if x := c.Has(hostEntity(host), detectors.CodeInsideBelow); x != nil {
+		effect = max(effect, x.Expected/x.Value-1)
 	}
 	return ids, effect
 }
@@ -81,38 +79,23 @@ func (c *Case) insideSlow(host string) (ids []string, effect float64) {
 // inside judges hosts whose communication inside is slow for a while, where no
 // counter says which link: the host is all that can be named.
 func (f *nvlinkFamily) inside(c *Case, told []Hypothesis) []Hypothesis {
-	hosts := map[string]time.Time{}
-	total := 0
-	for _, x := range c.Pattern(detectors.SlowTransfer) {
-		g := c.groups[x.Group]
-		if g == nil || g.NNodes != 1 || len(g.Members) == 0 || x.Effect() < insideEffect {
-			continue
-		}
-		hosts[g.Members[0].Host] = onset(hosts[g.Members[0].Host], x.Since)
-	}
-	for _, g := range c.Snapshot.Groups {
-		if g.NNodes == 1 {
-			total++
-		}
-	}
-	if len(hosts) == 0 || len(hosts) > 2 && float64(len(hosts)) > 0.2*float64(total) {
-		return nil // a change of the job, such as another algorithm
-	}
-	names := map[string]bool{}
-	for host := range hosts {
-		names[host] = true
+	things, by := c.ofCode(detectors.CodeInsideBelow)
+	if n := len(things); n > 2 && float64(n) > 0.2*float64(c.Hosts()) {
+		return nil // how the job is, not how hosts are
 	}
 	var out []Hypothesis
-	for _, host := range sortedSet(names) {
-		if c.Now.Sub(hosts[host]) < insideHold || coveredHost(told, host) || c.gpuTrouble(host) {
+	for _, host := range things {
+		if coveredHost(told, host.Host) || c.gpuTrouble(host.Host) || c.excused(host.Host, c.opts.BootGrace) {
 			continue
 		}
-		ids, effect := c.insideSlow(host)
-		h := c.about(NVLinkDegraded, "bandwidth_only", hostEntity(host), hosts[host])
+		ids, _ := c.insideSlow(host.Host)
+		h := c.about(NVLinkDegraded, "bandwidth_only", host, earliest([]signals.Entity{host}, by))
 		h.Confidence, h.Groups = Medium, ids
-		h.Needs = []signals.ID{signals.CollExecTime}
-		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, hostEntity(host), true, "communication inside %s is %s %% slower than inside the other hosts, for %s",
-			host, figure(effect*100), Span(c.Now.Sub(hosts[host]))))
+		h.Needs = []signals.ID{signals.CollBusBandwidth}
+		for _, x := range by[host] {
+			h.Evidence = append(h.Evidence, tell(x.Signal, host, true, "%s: bus bandwidth inside the host %s against %s of %d peers, over %s",
+				host.Host, Human(x.Signal, x.Value), Human(x.Signal, x.Expected), x.Peers, Span(15*time.Minute)))
+		}
 		out = append(out, h)
 	}
 	return out

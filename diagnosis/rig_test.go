@@ -85,7 +85,9 @@ type scenario struct {
 	setup func(r *rig)
 	fault func(r *rig)
 	after time.Duration
-	want  []string
+	// warm is the healthy time before, 20 min if zero.
+	warm time.Duration
+	want []string
 	// also lists what may be told on the way besides what stands at the end.
 	also []string
 	// check looks at the verdict.
@@ -102,7 +104,10 @@ func (s scenario) run(t *testing.T) {
 	if s.setup != nil {
 		s.setup(r)
 	}
-	r.run(20 * time.Minute)
+	if s.warm == 0 {
+		s.warm = 20 * time.Minute
+	}
+	r.run(s.warm)
 	require.Empty(t, r.told, "before the fault")
 	s.fault(r)
 	r.run(s.after)

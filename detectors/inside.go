@@ -1,0 +1,174 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// inside compares the bandwidth of communicators within a host with the other
+// hosts of the job. One lost lane of an NVLink is 5 %, too little for a single
+// window; averaged over a quarter of an hour it stands out.
+type inside struct {
+	sums map[insideKey]*insideSum
+	low  map[insideKey]*streak
+}
+
+// insideKey is one host's part in one kind of operation of one job.
+type insideKey struct {
+	job, host, op, size, algo string
+	ranks                     int32
+}
+
+type insideSum struct {
+	level float64 // exponentially weighted mean of ln(bandwidth)
+	n     int
+	last  int64
+}
+
+const (
+	insideTime   = 5 * time.Minute // time constant of the mean
+	insideLeast  = 12 * time.Minute
+	insideEffect = 0.035
+	insideSigmas = 5.0
+	insidePeers  = 4
+	insideSkip   = 10 // samples at the start of a job that mean nothing
+)
+
+func newInside() *inside {
+	return &inside{sums: map[insideKey]*insideSum{}, low: map[insideKey]*streak{}}
+}
+
+func (d *inside) Name() string { return "inside" }
+
+// Observe implements [Detector].
+func (d *inside) Observe(t *Tick, r *Report) {
+	f := t.Frames[signals.CollBusBandwidth]
+	if f.Len() > 0 {
+		now := map[insideKey][]float64{}
+		var stamp int64
+		for i, id := range f.Entity {
+			e := t.Entities.Of(id)
+			if e.NNodes != 1 || e.Job == "" || !(f.Value[i] > 0) {
+				continue
+			}
+			k := insideKey{e.Job, e.Host, e.Op, e.Size, e.Algo, e.NRanks}
+			now[k] = append(now[k], math.Log(f.Value[i]))
+			stamp = max(stamp, f.Stamp[i])
+		}
+		for k, xs := range now {
+			d.add(k, medianOf(xs), stamp)
+		}
+		if len(now) > 0 {
+			d.compare(t)
+		}
+	}
+	d.report(t, r)
+}
+
+func (d *inside) add(k insideKey, x float64, stamp int64) {
+	s := d.sums[k]
+	if s == nil {
+		s = &insideSum{}
+		d.sums[k] = s
+	}
+	dt := time.Duration(stamp-s.last) * time.Millisecond
+	s.n++
+	if s.n <= insideSkip || dt > insideTime {
+		s.level, s.last = x, stamp
+		return
+	}
+	s.level += (1 - math.Exp(-dt.Seconds()/insideTime.Seconds())) * (x - s.level)
+	s.last = stamp
+}
+
+// compare sets each host against the others of the same job and operation.
+func (d *inside) compare(t *Tick) {
+	groups := map[insideKey][]insideKey{}
+	for k, s := range d.sums {
+		if age := t.Time.UnixMilli() - s.last; age > columnAge.Milliseconds() {
+			if age > 100*columnAge.Milliseconds() {
+				delete(d.sums, k)
+			}
+			continue
+		}
+		if s.n > 2*insideSkip {
+			all := k
+			all.host = ""
+			groups[all] = append(groups[all], k)
+		}
+	}
+	for _, keys := range groups {
+		if len(keys) < insidePeers {
+			continue
+		}
+		xs := make([]float64, 0, len(keys))
+		for _, k := range keys {
+			xs = append(xs, d.sums[k].level)
+		}
+		mid := medianOf(xs)
+		off := make([]float64, 0, len(xs))
+		for _, x := range xs {
+			off = append(off, math.Abs(x-mid))
+		}
+		scale := max(0.004, 1.4826*medianOf(off))
+		for _, k := range keys {
+			s := d.sums[k]
+			st := d.low[k]
+			if st == nil {
+				st = &streak{}
+			}
+			gap := mid - s.level
+			limit := max(insideEffect, insideSigmas*scale)
+			if st.windows > 0 {
+				limit /= 2
+			}
+			st.hold(gap >= limit, s.last, math.Exp(s.level), math.Exp(mid))
+			if st.windows == 0 {
+				delete(d.low, k)
+			} else {
+				d.low[k] = st
+			}
+		}
+	}
+}
+
+func (d *inside) report(t *Tick, r *Report) {
+	worst := map[string]insideKey{}
+	for k, st := range d.low {
+		s := d.sums[k]
+		if s == nil || t.Time.UnixMilli()-s.last > 3*columnAge.Milliseconds() {
+			delete(d.low, k)
+			continue
+		}
+		if t.Time.Sub(unixMilli(st.since)) < insideLeast {
+			continue
+		}
+		if w, ok := worst[k.host]; !ok || st.value/st.against < d.low[w].value/d.low[w].against {
+			worst[k.host] = k
+		}
+	}
+	hosts := make([]string, 0, len(worst))
+	for host := range worst {
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts)
+	for _, host := range hosts {
+		k := worst[host]
+		st := d.low[k]
+		peers := 0
+		for x := range d.sums {
+			if x.host != host && x.job == k.job && x.op == k.op && x.size == k.size && x.algo == k.algo && x.ranks == k.ranks {
+				peers++
+			}
+		}
+		r.Findings = append(r.Findings, Finding{
+			Detector: d.Name(), Pattern: PeerOutlier, Signal: signals.CollBusBandwidth,
+			Entity: signals.Entity{Kind: signals.KindHost, Host: host, Op: k.op, Size: k.size, Algo: k.algo}, Job: k.job,
+			Direction: signals.Down, Value: st.value, Expected: st.against, Score: math.NaN(), Peers: peers, Windows: int(st.windows),
+			Since: unixMilli(st.since), Code: CodeInsideBelow,
+		})
+	}
+}

@@ -1,0 +1,232 @@
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/internal/snaptest"
+	"github.com/collwatch/collwatch/signals"
+)
+
+func world(*signals.Group) bool { return true }
+
+func isNIC(host, device string) func(signals.Entity) bool {
+	return func(e signals.Entity) bool { return e.Host == host && (device == "" || e.Device == device) }
+}
+
+func TestLeafDegraded(t *testing.T) {
+	sick := func(r *rig) {
+		r.Set(signals.NICTransmitWait, 6e6, onRail(r, 2, 16)...)
+		r.SlowGroups(0.4, rail("2"))
+	}
+	const timing = "rail_degraded timing_only warning low"
+	runAll(t, []scenario{
+		{
+			name: "a whole rail waits for credit", fault: sick, after: 4 * time.Minute,
+			want: []string{"leaf_degraded rail_wide critical high switch:leaf-r2"}, also: []string{timing},
+			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 16, v.AffectedHosts) },
+		},
+		{
+			name: "without topology", fault: sick, after: 4 * time.Minute,
+			setup: func(r *rig) { r.Without(signals.SwitchLink) },
+			want:  []string{"rail_degraded no_topology critical medium rail:2"}, also: []string{timing},
+		},
+		{
+			name: "without counters of NICs nobody is named", after: 4 * time.Minute,
+			setup: func(r *rig) { r.Without(signals.NICTransmitWait) },
+			fault: func(r *rig) { r.SlowGroups(0.4, rail("2")) },
+			want:  []string{timing},
+			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 17, v.TieSet) },
+		},
+		{
+			name: "one host has a sign of its own", after: 4 * time.Minute,
+			fault: func(r *rig) {
+				sick(r)
+				r.Set(signals.NICRate, 1.25e10, snaptest.NIC("gpu-007", "mlx5_2"))
+			},
+			want: []string{"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_2"},
+		},
+		{
+			name: "load everywhere", after: 4 * time.Minute,
+			fault: func(r *rig) { r.SetAll(signals.NICTransmitWait, 6e6, nil) },
+		},
+	})
+}
+
+func TestFlowControl(t *testing.T) {
+	storm := func(r *rig) {
+		nic := snaptest.NIC("roce-05", "mlx5_4")
+		r.Set(signals.NICPauseTx, 0.38, nic)
+		r.Set(signals.NICPCIeStall, 0.6, nic)
+		r.SetAll(signals.NICPauseRx, 0.04, func(e signals.Entity) bool { return e.Host != "roce-05" })
+		r.SetAll(signals.NICECNReceived, 2e4, nil)
+		r.SlowGroups(0.33, world)
+	}
+	runAll(t, []scenario{
+		{
+			name: "one NIC does not absorb", shape: snaptest.Q8, fault: storm, after: 2 * time.Minute,
+			want: []string{"pfc_storm host_not_absorbing critical high nic:roce-05/mlx5_4"},
+		},
+		{
+			name: "incast", shape: snaptest.Q8, warm: 40 * time.Minute, after: 6 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICPauseRx, 0.15, nil)
+				r.SetAll(signals.NICPauseTx, 0.01, nil)
+				r.SetAll(signals.NICECNReceived, 2e4, nil)
+				r.SlowGroups(0.5, world)
+			},
+			want: []string{"roce_congestion incast warning low"}, also: []string{"roce_congestion incast info low"},
+		},
+		{
+			name: "a little pause during a checkpoint", shape: snaptest.Q8, after: 2 * time.Minute,
+			fault: func(r *rig) { r.SetAll(signals.NICPauseTx, 0.02, nil) },
+		},
+		{
+			name: "marks without loss", shape: snaptest.Q8, after: 4 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICECNReceived, 1.5e4, nil)
+				r.SetAll(signals.NICCNPHandled, 1.2e4, nil)
+			},
+			want: []string{"roce_congestion incast info low"},
+		},
+	})
+}
+
+func TestLoss(t *testing.T) {
+	behindB := func(e signals.Entity) bool { return e.Host >= "roce-05" }
+	lossy := func(r *rig) {
+		r.SetAll(signals.NICOutOfSequence, 900, behindB)
+		r.SetAll(signals.NICSeqErrors, 400, nil)
+		r.SetAll(signals.NICRetransmits, 300, nil)
+		r.SetAll(signals.NICAckTimeouts, 3, nil)
+		r.SlowGroups(0.2, world)
+	}
+	runAll(t, []scenario{
+		{
+			name: "behind one switch", shape: snaptest.Q8, fault: lossy, after: 3 * time.Minute,
+			want:  []string{"roce_loss drops_behind_switch critical medium switch:leaf-b"},
+			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 4, v.AffectedHosts) },
+		},
+		{
+			name: "with switch data", shape: snaptest.Q8, after: 3 * time.Minute,
+			setup: func(r *rig) {
+				for _, sw := range []string{"leaf-a", "leaf-b"} {
+					for _, p := range []string{"1", "2", "3", "4"} {
+						r.Set(signals.SwitchPortDiscards, 0, signals.Entity{Kind: signals.KindSwitchPort, Device: sw, Port: p})
+					}
+				}
+			},
+			fault: func(r *rig) {
+				lossy(r)
+				r.Set(signals.SwitchPortDiscards, 1e4, signals.Entity{Kind: signals.KindSwitchPort, Device: "leaf-b", Port: "3"})
+			},
+			want: []string{"roce_loss drops_behind_switch critical high switch:leaf-b"},
+			also: []string{"roce_loss drops_behind_switch critical medium switch:leaf-b"},
+		},
+		{
+			name: "everywhere", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				lossy(r)
+				r.SetAll(signals.NICOutOfSequence, 900, nil)
+			},
+			want: []string{"roce_loss drops_everywhere critical low"},
+		},
+		{
+			name: "one receiver", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) { r.SetAll(signals.NICOutOfSequence, 900, isNIC("roce-06", "mlx5_2")) },
+			want:  []string{"nic_degraded packet_loss critical high nic:roce-06/mlx5_2"},
+		},
+		{
+			name: "one receiver and one sender are one path", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICOutOfSequence, 900, isNIC("roce-06", "mlx5_2"))
+				r.SetAll(signals.NICSeqErrors, 400, isNIC("roce-03", "mlx5_2"))
+			},
+			want:  []string{"nic_degraded packet_loss warning low"},
+			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 2, v.TieSet) },
+		},
+	})
+}
+
+func TestUplinkCongestion(t *testing.T) {
+	port := func(p string) signals.Entity {
+		return signals.Entity{Kind: signals.KindSwitchPort, Device: "leaf-a", Port: p}
+	}
+	uplinks := func(r *rig) {
+		for _, p := range []string{"swp49", "swp50", "swp51", "swp52"} {
+			r.Set(signals.SwitchPortTx, 1.6e10, port(p))
+			r.Noise(signals.SwitchPortTx, 0.02, port(p))
+			r.Set(signals.SwitchPortECNMarked, 0, port(p))
+		}
+	}
+	runAll(t, []scenario{
+		{
+			name: "two flows on one uplink", shape: snaptest.Q8, setup: uplinks, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.SwitchPortTx, 4.9e10, port("swp49"))
+				r.Set(signals.SwitchPortECNMarked, 9e4, port("swp49"))
+				r.SetAll(signals.NICPauseRx, 0.02, nil)
+			},
+			want: []string{"uplink_congestion uneven_uplinks warning high link:leaf-a/swp49"},
+			also: []string{"roce_congestion incast info low"},
+		},
+		{
+			name: "plain load", shape: snaptest.Q8, setup: uplinks, after: 3 * time.Minute,
+			fault: func(r *rig) { r.SetAll(signals.SwitchPortTx, 3.5e10, nil) },
+		},
+		{
+			name: "without switch data", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) { r.SetAll(signals.NICPauseRx, 0.02, nil) },
+			want:  []string{"roce_congestion incast info low"},
+		},
+	})
+}
+
+func TestShares(t *testing.T) {
+	runAll(t, []scenario{
+		{
+			name: "another tenant on one NIC", after: 4 * time.Minute,
+			fault: func(r *rig) {
+				nic := snaptest.NIC("gpu-006", "mlx5_1")
+				r.SlowGroups(0.44, rail("1"))
+				r.Scale(signals.NICTx, 0.73, nil)
+				r.Scale(signals.NICRx, 0.73, nil)
+				r.Set(signals.NICTx, 4.3e10, nic)
+				r.Set(signals.NICTransmitWait, 4e6, nic)
+			},
+			want: []string{"nic_contention foreign_traffic warning high nic:gpu-006/mlx5_1"},
+			also: []string{"rail_degraded timing_only warning low"},
+		},
+		{
+			name: "a communication-heavy phase", after: 4 * time.Minute,
+			fault: func(r *rig) { r.Scale(signals.NICTx, 4, nil); r.Scale(signals.NICRx, 4, nil) },
+		},
+		{
+			name: "unused after a flap", after: 5 * time.Minute,
+			fault: func(r *rig) {
+				nic, sister := snaptest.NIC("gpu-002", "mlx5_6"), snaptest.NIC("gpu-002", "mlx5_7")
+				r.Add(signals.NICLinkDowned, 1, nic)
+				for _, id := range []signals.ID{signals.NICTx, signals.NICRx} {
+					r.Scale(id, 0.83, nil)
+					r.Set(id, 2e4, nic)
+					r.Set(id, 1.6e10, sister)
+				}
+				r.SlowGroups(0.5, func(g *signals.Group) bool { return g.Comm == "dp6" || g.Comm == "dp7" })
+			},
+			want: []string{"nic_unused_after_flap traffic_moved warning high nic:gpu-002/mlx5_6"},
+			also: []string{"link_flap single info high nic:gpu-002/mlx5_6", "rail_degraded timing_only warning low", "nic_unused_after_flap traffic_moved warning medium nic:gpu-002/mlx5_6"},
+		},
+		{
+			name: "spare NICs", fault: func(*rig) {}, after: 5 * time.Minute,
+			shape: func() snaptest.Shape { s := snaptest.R16(); s.GPUs = 4; return s },
+			setup: func(r *rig) {
+				for _, d := range r.Shape.NICs[4:] {
+					r.SetAll(signals.NICTx, 1e3, func(e signals.Entity) bool { return e.Device == d })
+				}
+			},
+		},
+	})
+}
