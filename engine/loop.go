@@ -40,6 +40,10 @@ type Live struct {
 	Each func(t Tick, missed int)
 }
 
+// setBack is the number of intervals by which a clock may fall behind before
+// waiting for it to catch up is worse than evaluating a time twice.
+const setBack = 10
+
 // Run ticks until ctx ends. Evaluation times are now − offset, cut down to a
 // multiple of the interval, so that a replay meets the same times. A tick that
 // takes longer than the interval skips slots; two ticks never overlap.
@@ -47,15 +51,15 @@ func (e *Engine) Run(ctx context.Context, l Live) error {
 	last := time.Time{}
 	for {
 		at := align(l.Clock.Now(), l.QueryOffset, l.Interval)
+		if at.Before(last.Add(-setBack * l.Interval)) {
+			last = at.Add(-l.Interval) // the clock was set back: time starts anew
+		}
 		if !at.After(last) {
-			// Also after a clock step backwards: wait for the first slot that
-			// is new, at most one interval at a time.
+			// Also after a small step backwards: wait for the first slot that is
+			// new, at most one interval at a time.
 			wait := min(last.Add(l.Interval).Sub(l.Clock.Now().Add(-l.QueryOffset)), l.Interval)
 			if err := l.Clock.Sleep(ctx, max(wait, time.Millisecond)); err != nil {
 				return err
-			}
-			if at.Before(last.Add(-10 * l.Interval)) {
-				last = at.Add(-l.Interval) // the clock was set back: time starts anew
 			}
 			continue
 		}
