@@ -105,6 +105,8 @@ var commands = []func(*kingpin.Application) (string, action){
 	replayCommand,
 	checkConfigCommand,
 	demoCommand,
+	explainCommand,
+	hangCommand,
 	versionCommand,
 }
 
