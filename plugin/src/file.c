@@ -13,6 +13,9 @@
 #include "inside.h"
 
 #define CW_PAGE 4096u
+#ifndef CW_RELEASE
+#define CW_RELEASE "unknown"
+#endif
 
 static int open_dir(const char *path) {
   int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -88,6 +91,7 @@ static bool create(struct cw_proc *p, int dirfd) {
   h->local_rank = p->local_rank;
   memcpy(h->job_id, p->job_id, sizeof h->job_id);
   memcpy(h->hostname, p->hostname, sizeof h->hostname);
+  memcpy(h->release, CW_RELEASE, sizeof CW_RELEASE < sizeof h->release ? sizeof CW_RELEASE : sizeof h->release);
   atomic_store_explicit(&h->magic, CW_SHM_MAGIC, memory_order_release);
   return true;
 }

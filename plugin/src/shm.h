@@ -184,6 +184,7 @@ struct cw_shm_head {
   cw_u64 pad1[3];
   unsigned char job_id[128];
   unsigned char hostname[64];
+  unsigned char release[32]; /* of the plugin */
 };
 
 #define CW_HEAD_SIZE 4096u

@@ -1,0 +1,117 @@
+package exporter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// liveness tells whether the process that made a file still exists. A pid alone does not tell: it is reused, and the same
+// number means another process in another container.
+type liveness struct {
+	procfs string // where the host's /proc is mounted
+}
+
+// alive asks the record lock first, which the kernel drops with the process and which holds across pid namespaces, then
+// /proc by pid and start time. pid is the process's number on this host where it could be found, else 0.
+func (l liveness) alive(f *os.File, p *Process, known uint32) (alive bool, pid uint32) {
+	pid = l.find(p, known)
+	if pid != 0 {
+		return true, pid
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err == nil && lock.Type != unix.F_UNLCK {
+		return true, 0
+	}
+	return false, 0
+}
+
+// find looks for the pid on this host: the one known from the last time, the file's own number, and if the file comes
+// from another pid namespace whoever has that number there.
+func (l liveness) find(p *Process, known uint32) uint32 {
+	if p.StartTicks == 0 {
+		return 0
+	}
+	for _, pid := range []uint32{known, p.PID} {
+		if pid != 0 && l.startedAt(pid) == p.StartTicks && l.hasNumber(pid, p.PID) {
+			return pid
+		}
+	}
+	var own unix.Stat_t
+	if err := unix.Stat(filepath.Join(l.procfs, "self/ns/pid"), &own); err == nil && own.Ino == p.PIDNS {
+		return 0
+	}
+	entries, err := os.ReadDir(l.procfs)
+	if err != nil {
+		return 0
+	}
+	for _, e := range entries {
+		n, err := strconv.ParseUint(e.Name(), 10, 32)
+		if err == nil && l.startedAt(uint32(n)) == p.StartTicks && l.hasNumber(uint32(n), p.PID) {
+			return uint32(n)
+		}
+	}
+	return 0
+}
+
+// startedAt returns field 22 of /proc/PID/stat, 0 for a process that is gone or only waits to be reaped.
+func (l liveness) startedAt(pid uint32) uint64 {
+	b, err := os.ReadFile(filepath.Join(l.procfs, strconv.FormatUint(uint64(pid), 10), "stat"))
+	if err != nil {
+		return 0
+	}
+	// The second field may hold spaces and brackets: go on from the last one.
+	i := bytes.LastIndexByte(b, ')')
+	if i < 0 {
+		return 0
+	}
+	fields := strings.Fields(string(b[i+1:]))
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return 0
+	}
+	ticks, err := strconv.ParseUint(fields[19], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return ticks
+}
+
+// hasNumber says whether the process has the given pid in its innermost namespace.
+func (l liveness) hasNumber(pid, inner uint32) bool {
+	b, err := os.ReadFile(filepath.Join(l.procfs, strconv.FormatUint(uint64(pid), 10), "status"))
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			fields := strings.Fields(rest)
+			return len(fields) > 0 && fields[len(fields)-1] == strconv.FormatUint(uint64(inner), 10)
+		}
+	}
+	return pid == inner // kernels before 4.1
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// openData opens a file of the folder without following links and without waiting for a pipe.
+func openData(dir *os.File, name string) (*os.File, unix.Stat_t, error) {
+	var st unix.Stat_t
+	fd, err := unix.Openat(int(dir.Fd()), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, st, fmt.Errorf("open %s: %w", name, err)
+	}
+	f := os.NewFile(uintptr(fd), name)
+	if err := unix.Fstat(fd, &st); err != nil {
+		return nil, st, errors.Join(fmt.Errorf("stat %s: %w", name, err), f.Close())
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return nil, st, errors.Join(fmt.Errorf("%s: %w", name, errNotRegular), f.Close())
+	}
+	return f, st, nil
+}
