@@ -9,5 +9,6 @@ func builtin(o Options) []Detector {
 		newLateness(o, w),
 		newStages(w),
 		newTransfer(o, w),
+		newProgress(o),
 	)
 }

@@ -135,7 +135,9 @@ type JobProgress struct {
 	Stalled bool
 	Since   time.Time
 	Phase   Phase
-	// PhaseSince and PhaseUntil bound the excuse.
+	// PhaseSince and PhaseUntil bound the excuse. PhaseUntil of an init is set
+	// only where the job holds memory on several hosts, could be seen to
+	// communicate, and never was.
 	PhaseSince, PhaseUntil time.Time
 	Members                []Member
 	// Behind are the ranks that per-rank counters show behind the others;

@@ -1,0 +1,281 @@
+package detectors
+
+import (
+	"time"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// progress says of each job whether it goes on, and what each of its GPUs does.
+//
+// Several weak clocks make one strong one: the files of the Inspector, bytes of
+// the compute NICs, tensor activity, power, the step counter, the counts of RAS
+// and of the plugin. A job stands still only if every clock that is there has
+// been seen to stand. A clock without fresh samples is absent: it neither runs
+// nor stands. See docs/detectors/progress.md.
+type progress struct {
+	o      Options
+	levels *levels
+	seq    sequences
+	jobs   map[string]*progressJob
+}
+
+// The clocks.
+const (
+	clockInspector = iota
+	clockNIC
+	clockTensor
+	clockPower
+	clockSteps
+	clockRAS
+	clockPlugin
+	clocks
+)
+
+func clockNames() [clocks]string {
+	return [...]string{"inspector", "nic_bytes", "tensor", "power", "steps", "ras", "plugin"}
+}
+
+const (
+	// freshness is how old the newest sample of a clock may be: DCGM collects
+	// every 30 s and may be scraped every 30 s.
+	freshness = 100 * time.Second
+	// initTime is how long a job has to communicate before its start is over:
+	// the first broadcasts come long before the first step is compiled.
+	initTime = 3 * time.Minute
+	// initLimit is how long a start may take.
+	initLimit = 45 * time.Minute
+	// checkpointLimit is how long a checkpoint with evidence, or any learned
+	// pause, is excused.
+	checkpointLimit = 15 * time.Minute
+	// pauseLeast is the shortest stop that counts as a pause to be learned;
+	// pauseRuns how many are needed, pauseKept how many are remembered.
+	pauseLeast = 45 * time.Second
+	pauseRuns  = 3
+	pauseKept  = 24
+	// seenStopped is how long all clocks must be watched standing before the
+	// job is called stalled: one sample after a gap proves nothing.
+	seenStopped = 45 * time.Second
+)
+
+// progressJob is the progress of one job.
+type progressJob struct {
+	clocks   [clocks]clockState
+	talking  time.Duration // time during which it was seen to communicate
+	watched  time.Time     // since when all clocks are seen standing, zero if not
+	since    time.Time     // when the last clock was seen running
+	evidence time.Time     // newest evidence of a checkpoint during this stop
+	pauses   []time.Duration
+	writeGap time.Duration // longest usual time between two files, decaying
+	members  map[signals.Entity]Member
+	graph    seqGraph
+}
+
+// clockState is one witness.
+type clockState struct {
+	sample int64 // ms, newest sample
+	run    int64 // ms, newest sign of progress; 0 never
+}
+
+func newProgress(o Options) *progress {
+	return &progress{o: o, levels: newLevels(), seq: newSequences(), jobs: map[string]*progressJob{}}
+}
+
+// Name implements Detector.
+func (d *progress) Name() string { return "progress" }
+
+// Renumber implements Renumberer.
+func (d *progress) Renumber(to []signals.EntityID, count int) {
+	d.levels.renumber(to, count)
+	d.seq.renumber(to, count)
+}
+
+// Observe implements Detector.
+func (d *progress) Observe(t *Tick, r *Report) {
+	d.levels.update(t)
+	for id := range d.jobs {
+		if t.JobByID(id) == nil {
+			delete(d.jobs, id)
+		}
+	}
+	for _, j := range t.Jobs {
+		p := d.jobs[j.ID]
+		if p == nil {
+			p = &progressJob{members: map[signals.Entity]Member{}}
+			d.jobs[j.ID] = p
+		}
+	}
+	d.readCounters(t)
+	d.seq.read(t)
+	for _, j := range t.Jobs {
+		p := d.jobs[j.ID]
+		d.readGPUs(t, j, p)
+		r.Progress = append(r.Progress, d.judge(t, r, j, p))
+	}
+	d.levels.learn(t, d.running)
+}
+
+// running says whether the job with this id is known to go on, so that levels
+// may be learned from it.
+func (d *progress) running(id string) bool {
+	p := d.jobs[id]
+	return p != nil && p.watched.IsZero() && p.talking > 0
+}
+
+// judge decides what a job does at this tick.
+func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) JobProgress {
+	out := JobProgress{Job: j.ID}
+	last, present, standing := p.read(t.Time, d.patience(p), &out)
+	switch {
+	case j.Ended:
+		out.Phase = PhaseEnded
+		p.watched = time.Time{}
+		return out
+	case present == 0 || gap(t, j):
+		if p.talking > 0 {
+			out.Phase = PhaseGap
+			r.Blind = append(r.Blind, Blind{Detector: d.Name(), Job: j.ID, Reason: "nothing new of any clock of job " + j.ID})
+		}
+		p.watched = time.Time{}
+		return out
+	}
+	if p.communicates() {
+		p.talking += min(t.Elapsed, 4*d.o.Interval)
+	}
+	if p.talking < initTime {
+		out.Phase, out.PhaseSince = PhaseInit, j.FirstSeen
+		if p.talking == 0 && p.offered() && len(j.Hosts) > 1 && d.holdsMemory(t, j) {
+			out.PhaseUntil = j.FirstSeen.Add(initLimit)
+		}
+	}
+	if standing < present {
+		p.resume(t)
+		return out
+	}
+	if p.watched.IsZero() {
+		p.watched = t.Time
+	}
+	p.since = last
+	if d.levels.checkpoint(t, j) {
+		p.evidence = t.Time
+	}
+	out.Since, out.Members = last, d.classify(t, r, j, p)
+	out.Stalled = t.Time.Sub(p.watched) >= seenStopped && out.Phase != PhaseInit
+	if allGone(out.Members) {
+		out.Phase, out.Stalled = PhaseEnded, false
+	}
+	if out.Stalled {
+		d.excuse(t.Time, p, &out)
+		d.seq.judge(t, j.ID, &p.graph, &out)
+	}
+	return out
+}
+
+// read lists the clocks that are there and counts those that stand. last is
+// the newest sign of progress of any.
+func (p *progressJob) read(now time.Time, patience time.Duration, out *JobProgress) (last time.Time, present, standing int) {
+	names := clockNames()
+	for i := range p.clocks {
+		c := &p.clocks[i]
+		if c.run == 0 || now.Sub(time.UnixMilli(c.sample)) > freshness {
+			continue // never ran, or nothing new: absent
+		}
+		present++
+		ran := time.UnixMilli(c.run)
+		stands := c.run < c.sample
+		if i == clockInspector {
+			stands = now.Sub(ran) > patience
+		}
+		clock := Clock{Name: names[i], Running: !stands}
+		if stands {
+			standing++
+			clock.Stopped = ran
+		}
+		if ran.After(last) {
+			last = ran
+		}
+		out.Clocks = append(out.Clocks, clock)
+	}
+	return last, present, standing
+}
+
+// patience is how long no file may be written before that means something: two
+// and a half dumps, or half as long again as this job usually takes.
+func (d *progress) patience(p *progressJob) time.Duration {
+	return max(d.o.Dump*5/2, min(p.writeGap*3/2, 5*time.Minute))
+}
+
+// resume ends a stop and learns how long it was.
+func (p *progressJob) resume(t *Tick) {
+	if !p.watched.IsZero() && t.Time.Sub(p.since) >= pauseLeast {
+		p.pauses = append(p.pauses, t.Time.Sub(p.since))
+		if len(p.pauses) > pauseKept {
+			p.pauses = p.pauses[1:]
+		}
+	}
+	p.watched, p.evidence, p.graph = time.Time{}, time.Time{}, seqGraph{}
+	clear(p.members)
+}
+
+// talkers are the clocks that show communication.
+func talkers() [5]int { return [...]int{clockInspector, clockNIC, clockSteps, clockRAS, clockPlugin} }
+
+// offered says that there is a clock that would show communication.
+func (p *progressJob) offered() bool {
+	for _, i := range talkers() {
+		if p.clocks[i].sample != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// communicates says that a clock shows communication at its newest sample.
+// Where no clock could, tensor activity stands for it.
+func (p *progressJob) communicates() bool {
+	for _, i := range talkers() {
+		if c := &p.clocks[i]; c.run != 0 && (c.run >= c.sample || i == clockInspector && c.sample-c.run < 75_000) {
+			return true
+		}
+	}
+	c := &p.clocks[clockTensor]
+	return !p.offered() && c.run != 0 && c.run >= c.sample
+}
+
+// excuse says why a stop may be all right.
+func (d *progress) excuse(now time.Time, p *progressJob, out *JobProgress) {
+	if !p.evidence.IsZero() {
+		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseCheckpoint, out.Since, out.Since.Add(checkpointLimit)
+		return
+	}
+	if len(p.pauses) < pauseRuns {
+		return
+	}
+	longest := time.Duration(0)
+	for _, pause := range p.pauses {
+		longest = max(longest, pause)
+	}
+	until := out.Since.Add(min(longest*5/4+30*time.Second, checkpointLimit))
+	if now.Before(until) {
+		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseLearnedPause, out.Since, until
+	}
+}
+
+// gap says that too much is missing to judge a job: a source that failed, or
+// more than half of its hosts not reported.
+func gap(t *Tick, j *signals.Job) bool {
+	missing := map[string]bool{}
+	for _, g := range t.Gaps {
+		if g.Host == "" && g.Reason == "source_down" {
+			return true
+		}
+		missing[g.Host] = true
+	}
+	n := 0
+	for _, h := range j.Hosts {
+		if missing[h] {
+			n++
+		}
+	}
+	return 2*n > len(j.Hosts)
+}

@@ -1,0 +1,131 @@
+package diagnosis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// inState lists the members of a job in one state, the earliest first.
+func inState(p *detectors.JobProgress, state detectors.MemberState) []detectors.Member {
+	var out []detectors.Member
+	for _, m := range p.Members {
+		if m.State == state {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b detectors.Member) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+func memberHosts(members []detectors.Member) []string {
+	var out []string
+	for _, m := range members {
+		out = append(out, m.Entity.Host)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// alignedEverywhere says that the same GPUs are freed on every host of a job:
+// a parallel group that ended on purpose.
+func alignedEverywhere(gone []detectors.Member, job *signals.Job) bool {
+	if len(job.Hosts) < 2 {
+		return false
+	}
+	per := map[string]int{}
+	for _, m := range gone {
+		per[m.Entity.Device]++
+	}
+	for _, n := range per {
+		if n < len(job.Hosts) {
+			return false
+		}
+	}
+	return true
+}
+
+// blameMembers names a single member, or its host if all of it is in the same
+// state; several of them are candidates.
+func (c *Case) blameMembers(h *Hypothesis, members []detectors.Member, confidence Confidence) {
+	things := make([]signals.Entity, len(members))
+	for i, m := range members {
+		things[i] = m.Entity
+	}
+	c.blame(h, things, confidence)
+}
+
+// blame names one GPU, one host if several of its GPUs are concerned and no
+// other host's, or nobody with candidates.
+func (c *Case) blame(h *Hypothesis, things []signals.Entity, confidence Confidence) {
+	hosts := map[string]bool{}
+	for _, e := range things {
+		hosts[e.Host] = true
+	}
+	switch {
+	case len(things) == 1:
+		h.Suspects = []Suspect{{Kind: "gpu", Node: things[0].Host, Device: things[0].Device, Score: 1}}
+		if things[0].Device == "" {
+			h.Suspects[0].Kind = "node"
+		}
+	case len(hosts) == 1:
+		h.Suspects = []Suspect{{Kind: "node", Node: things[0].Host, Score: 1}}
+	default:
+		h.Confidence, h.TieSet = Low, len(things)
+		for _, e := range things {
+			h.Candidates = append(h.Candidates, Suspect{Kind: "gpu", Node: e.Host, Device: e.Device, Score: 1 / float64(len(things))})
+		}
+		return
+	}
+	h.Confidence, h.TieSet = confidence, 1
+}
+
+func names(things []signals.Entity) string {
+	out := make([]string, len(things))
+	for i, e := range things {
+		out[i] = e.String()
+	}
+	return strings.Join(out, ", ")
+}
+
+// memberCounts says what the members of a standing job do.
+func memberCounts(p *detectors.JobProgress) []Evidence {
+	words := map[detectors.MemberState]string{
+		detectors.StateWaiting: "spin in a collective", detectors.StateIdle: "idle", detectors.StateGone: "have no process",
+		detectors.StateLost: "vanished", detectors.StateUnknown: "cannot be judged", detectors.StateTraining: "work",
+	}
+	var parts []string
+	for state := detectors.StateUnknown; state <= detectors.StateIO; state++ {
+		if n := len(inState(p, state)); n > 0 && words[state] != "" {
+			parts = append(parts, count(n, "GPU")+" "+words[state])
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []Evidence{tell(signals.GPUUtil, jobEntity(p.Job), false, "of the job %s", strings.Join(parts, ", "))}
+}
+
+// storage turns a stall whose checkpoint excuse ran out into one of storage.
+func (c *Case) storage(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) {
+	h.Reason, h.Owner, h.Confidence = "storage_suspected", Platform, Medium
+	h.Suspects, h.Candidates, h.TieSet = nil, nil, 0
+	h.Evidence = append(h.Evidence, tell(signals.HostIOPressure, jobEntity(job.ID), true,
+		"it began like a checkpoint, with I/O on hosts of the job, and has not ended after %s", Span(c.Now.Sub(p.PhaseSince))))
+	h.Next = "look at the storage that the checkpoint is written to; no GPU host is to blame"
+	h.Command = "cat /proc/pressure/io; nfsiostat; lfs df -h"
+}
+
+// initStalled is a job that holds memory and never communicated.
+func (c *Case) initStalled(job *signals.Job, p *detectors.JobProgress) Hypothesis {
+	h := newHypothesis(InitStall, "slow_init")
+	h.Job, h.Jobs, h.Scope, h.StartedAt = job.ID, []string{job.ID}, "job", p.PhaseSince
+	h.AffectedHosts, h.AffectedGPUs = len(job.Hosts), len(job.GPUs)
+	h.Confidence = Medium
+	h.Needs = []signals.ID{signals.InspectorAge}
+	h.Evidence = []Evidence{tell(signals.GPUMemUsed, jobEntity(job.ID), true,
+		"the job holds GPU memory for %s and has not communicated yet", Span(c.Now.Sub(p.PhaseSince)))}
+	return h
+}
