@@ -108,13 +108,21 @@ func TestUserAndFolders(t *testing.T) {
 		out, err := exec.CommandContext(t.Context(), path, append(args, "--root="+root, file)...).CombinedOutput()
 		require.NoError(t, err, string(out))
 	}
-	run("systemd-sysusers", "systemd/sysusers.d/collwatch.conf")
-	users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
-	require.NoError(t, err)
-	require.Contains(t, string(users), "collwatch:x:")
+	for _, tt := range []struct {
+		name, folder string
+		mode         os.FileMode
+	}{
+		{"collwatch", "etc/collwatch", os.ModeDir | 0o750},
+		{"collwatch-exporter", "dev/shm/collwatch", os.ModeDir | os.ModeSticky | os.ModeSetgid | 0o777},
+	} {
+		run("systemd-sysusers", "systemd/sysusers.d/"+tt.name+".conf")
+		users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))
+		require.NoError(t, err)
+		require.Contains(t, "\n"+string(users), "\n"+tt.name+":x:")
 
-	run("systemd-tmpfiles", "systemd/tmpfiles.d/collwatch.conf", "--create")
-	info, err := os.Stat(filepath.Join(root, "etc/collwatch"))
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o750), info.Mode().Perm())
+		run("systemd-tmpfiles", "systemd/tmpfiles.d/"+tt.name+".conf", "--create")
+		info, err := os.Stat(filepath.Join(root, tt.folder))
+		require.NoError(t, err)
+		require.Equal(t, tt.mode, info.Mode())
+	}
 }

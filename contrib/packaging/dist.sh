@@ -29,9 +29,13 @@ for arch in $ARCHES; do
   find "$stage/contrib" -name '*.go' -delete
   # The plugin is C: it is in the archive of an architecture for which a compiler is at hand.
   cc=$(case $arch in amd64) echo x86_64-linux-gnu-gcc ;; arm64) echo aarch64-linux-gnu-gcc ;; esac)
+  plugin_dir=$stage_root/lib-$arch
+  mkdir -p "$plugin_dir"
   if [ -f plugin/Makefile ] && command -v "$cc" >/dev/null; then
-    make -C plugin CC="$cc" BUILD="$stage_root/plugin-$arch" >/dev/null &&
-      find "$stage_root/plugin-$arch" -name '*.so' -exec cp {} "$stage/" \;
+    # Paths of this machine stay out of it.
+    make -C plugin CC="$cc" CFLAGS="-O2 -g0 -ffile-prefix-map=$PWD=." BUILD="$stage_root/plugin-$arch" >/dev/null
+    cp "$stage_root/plugin-$arch/"libnccl-profiler-collwatch.so "$plugin_dir/"
+    cp "$plugin_dir"/*.so "$stage/"
   elif [ -f plugin/Makefile ]; then
     echo "dist: no $cc, so no plugin for $arch"
   fi
@@ -49,7 +53,7 @@ for arch in $ARCHES; do
       continue
     fi
     for format in deb rpm; do
-      log=$(CONFIG=$stage_root/config.toml STAGE=$stage ARCH=$arch \
+      log=$(CONFIG=$stage_root/config.toml STAGE=$stage PLUGIN_DIR=$plugin_dir ARCH=$arch \
         $NFPM package --config "$config" --packager $format --target "$out/" 2>&1) || { echo "$log"; exit 1; }
     done
   done
