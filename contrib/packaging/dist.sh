@@ -13,6 +13,19 @@ stage_root=$(mktemp -d)
 trap 'rm -rf "$stage_root"' EXIT
 export SOURCE_DATE_EPOCH=$EPOCH VERSION
 
+# Man pages and completions come from the commands themselves; one that cannot run here is built for here first.
+docs_dir=$stage_root/doc
+mkdir -p "$docs_dir"
+for command in $COMMANDS; do
+  CGO_ENABLED=0 GOOS='' GOARCH='' $GO build -trimpath -buildvcs=false -ldflags "$STAMP" -o "$stage_root/$command" "./cmd/$command"
+  {
+    printf '.TH %s 1 "%s" "collwatch %s"\n' "$command" "$(date -u -d "@$EPOCH" +%Y-%m-%d)" "$VERSION"
+    "$stage_root/$command" --help-man 2>/dev/null | sed -n '/^\.SH "NAME"/,$p'
+  } | gzip -9n >"$docs_dir/$command.1.gz"
+  "$stage_root/$command" --completion-script-bash >"$docs_dir/$command.bash" 2>/dev/null
+  "$stage_root/$command" --completion-script-zsh >"$docs_dir/_$command" 2>/dev/null
+done
+
 for arch in $ARCHES; do
   name=collwatch-$VERSION.linux-$arch
   stage=$stage_root/$name
@@ -53,7 +66,7 @@ for arch in $ARCHES; do
       continue
     fi
     for format in deb rpm; do
-      log=$(CONFIG=$stage_root/config.toml STAGE=$stage PLUGIN_DIR=$plugin_dir ARCH=$arch \
+      log=$(DOCS=$docs_dir CONFIG=$stage_root/config.toml STAGE=$stage PLUGIN_DIR=$plugin_dir ARCH=$arch \
         $NFPM package --config "$config" --packager $format --target "$out/" 2>&1) || { echo "$log"; exit 1; }
     done
   done
