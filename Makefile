@@ -76,6 +76,12 @@ e2e-long: ## tests that take over ten minutes (build tag long)
 bench: ## print the figures: time, memory and allocations of every benchmark
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES) | grep -v -E '^(PASS|\?|ok .*no test)'
 
+SEEDS   ?= 20
+WORKERS ?= 2
+.PHONY: score
+score: ## measure the diagnosis on simulated clusters and write docs/score.md (SEEDS=20 takes an hour or two)
+	$(GO) run ./internal/score/run -out docs/score.md -seeds $(SEEDS) -workers $(WORKERS) -failures score-failures.txt
+
 .PHONY: fuzz
 FUZZTIME ?= 30s
 fuzz: ## run every fuzz target for FUZZTIME

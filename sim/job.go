@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Layout is how the ranks of a job are cut. Tensor-parallel neighbours are next
@@ -39,6 +40,8 @@ type Comm struct {
 	// exported bandwidth is always 0, it is that of an all-gather of the size.
 	Bandwidth float64
 	NVLink    bool // stays inside an NVLink domain
+	// Only are the GPU indexes that do it, nil for all.
+	Only []int
 }
 
 // Pipe is a pipeline pass of micro-batches through the stages.
@@ -147,7 +150,7 @@ type commState struct {
 	spec    Comm
 	groups  [][]int32
 	nodes   []int32 // NVLink domains of each group
-	of      []int32 // group of each rank
+	of      []int32 // group of each rank, -1 for none
 	noise   []ar1   // per group
 	acc     []window
 	send    []window  // pipeline only: acc is the receive side
@@ -203,6 +206,9 @@ func (j *Job) addComm(spec Comm, pipe *Pipe) {
 	index := map[int]int32{}
 	l := j.Spec.Layout
 	for r := range j.ranks {
+		if cs.of[r] = -1; spec.Only != nil && !slices.Contains(spec.Only, j.ranks[r].gpu.Index) {
+			continue
+		}
 		tp, dp, pp := r%l.TP, j.ranks[r].dp, j.ranks[r].pp
 		key := 0
 		switch spec.Group {

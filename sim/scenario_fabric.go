@@ -6,10 +6,10 @@ func fabricScenarios() []Scenario {
 	return []Scenario{
 		{ID: "S05", Title: "a sick leaf switch", After: 15 * time.Minute, Shape: R16, Hosts: 16, Prepare: withSwitches("infiniband"), Build: buildS05, Levels: []float64{1, 0.5}},
 		{ID: "S05-x", Title: "a sick leaf switch, no switch data", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05x},
-		{ID: "S05-a", Title: "a rail that other communicators share since the start", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05a},
+		{ID: "S05-a", Title: "a rail with communicators of another size since the start", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: prepareS05a, Build: buildS05a},
 		{ID: "S05-b", Title: "three of sixteen hosts of a rail", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS05b},
 		{ID: "S06", Title: "one NIC stops absorbing: PFC storm", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06, Levels: []float64{1, 0.5}},
-		{ID: "S06-x", Title: "PFC storm seen by ethtool only", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("ethtool"), Build: buildS06},
+		{ID: "S06-x", Title: "PFC storm seen by ethtool only", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("ethtool"), Build: buildS06x},
 		{ID: "S06-a", Title: "incast", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06a},
 		{ID: "S06-b", Title: "short pauses while checkpoints are read", After: 20 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withPause("rdma_exporter"), Build: buildS06b},
 		{ID: "S07", Title: "packet loss behind one switch", After: 15 * time.Minute, Shape: Q8, Hosts: 8, Prepare: withLabels, Build: buildS07, Levels: []float64{1, 0.5}},
@@ -49,11 +49,28 @@ func buildS05x(b *Build) {
 	b.T.AlsoClass, b.T.MustNot = nil, []string{"nic_degraded", "straggler_compute", "leaf_degraded"}
 }
 
-func buildS05a(b *Build) {
-	rail := b.NIC("a", 2)
-	for _, h := range b.C.Hosts {
-		h.NICs[rail].Factor = 0.5
+// prepareS05a gives one rail smaller communicators, two of which share it: other
+// keys, half the bandwidth, no sign on any port.
+func prepareS05a(b *Build, o *Options) {
+	spec := o.Shape.Jobs[0]
+	spec.Layout.EP = max(2, len(o.Shape.Hosts)/2)
+	rail := 2
+	if b.P.Elsewhere {
+		rail = b.rng.IntN(o.Shape.GPUs)
 	}
+	last := len(spec.Phases) - 1
+	most, one := *spec.Phases[last].Comm, *spec.Phases[last].Comm
+	for g := range o.Shape.GPUs {
+		if g != rail {
+			most.Only = append(most.Only, g)
+		}
+	}
+	one.Only, one.Group, one.Bandwidth = []int{rail}, GroupEP, one.Bandwidth/2
+	spec.Phases = append(spec.Phases[:last:last], Phase{Comm: &most}, Phase{Comm: &one})
+	o.Jobs = []JobSpec{spec}
+}
+
+func buildS05a(b *Build) {
 	b.T.MustNot = []string{"leaf_degraded", "rail_degraded", "nic_degraded"}
 	b.T.Allowed = []string{"inefficient_collective"}
 }
@@ -92,6 +109,13 @@ func buildS06(b *Build) {
 	})
 	b.expect("pfc_storm", "host_not_absorbing", "critical", 120*time.Second, b.nicOf(h, n))
 	b.T.MustNot = []string{"roce_congestion", "roce_loss", "leaf_degraded"}
+}
+
+// buildS06x has the netdev as a second name: nothing maps it to the RDMA device.
+func buildS06x(b *Build) {
+	buildS06(b)
+	n := b.C.Hosts[b.Host("a", 4)].NICs[b.NIC("a", 4)]
+	b.T.Suspects = append(b.T.Suspects, Component{Kind: "nic", Node: n.host.Name, Device: n.netdev})
 }
 
 // marks changes congestion series of all NICs and the bandwidth of the fabric.

@@ -196,7 +196,7 @@ func buildS22(b *Build) {
 func prepareS22a(_ *Build, o *Options) { o.Shape.Jobs[0].NICs = 4; o.Jobs = o.Shape.Jobs }
 
 func buildS23(b *Build) {
-	h, n := b.Host("a", 2), b.NIC("a", 9)
+	h, n := b.Host("a", 2), b.NIC("a", 8)
 	b.fault("retransmissions", 0, func(c *Cluster, _, _ float64) {
 		x := c.NIC(h, n)
 		x.Rates[cRetransBytes], x.Rates[cRetransTimeout] = 0.021*c.shape.Healthy.NICBytes*b.Level, 4*b.Level

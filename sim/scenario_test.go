@@ -19,11 +19,18 @@ func TestScenariosRun(t *testing.T) {
 			if s.Hosts > 40 {
 				p.Hosts = 24
 			}
-			sink := &Discard{}
+			sink := NewOpenMetrics()
 			run, err := s.New(p, sink)
 			require.NoError(t, err)
 			require.NoError(t, run.Cluster.Run(t.Context(), p.Onset+min(s.After, 6*time.Minute)))
-			require.Positive(t, sink.Samples)
+			require.Positive(t, sink.Len())
+			for i, samples := range sink.samples {
+				for k := 1; k < len(samples); k++ {
+					if samples[k-1].t >= samples[k].t {
+						require.Fail(t, "two exporters of one series", "%s%s", sink.names[i], sink.labels[i])
+					}
+				}
+			}
 			for _, c := range run.Truth.Suspects {
 				require.True(t, c.Node != "" || c.Switch != "" || c.Device != "", "suspect of %s", s.ID)
 			}

@@ -140,7 +140,6 @@ func E8(hosts int) Shape {
 	for i := range nics {
 		nics[i] = fmt.Sprintf("rdmap%ds0", 79+i/4*17+i%4*2)
 	}
-	nics[9] = "rdmap113s0"
 	s := Shape{
 		Name: "E8", Hosts: Hosts("efa-", hosts, 2), GPUs: 8, NICs: nics, Fabric: FabricEFA, NICRate: 1.25e10, Model: h100, Card: "efa", Healthy: h,
 	}

@@ -135,6 +135,9 @@ func (j *Job) endStep(t int64) {
 			continue
 		}
 		for r := range cs.acc {
+			if cs.of[r] < 0 {
+				continue
+			}
 			cs.acc[r].add(float64(cs.spec.Ops), cs.lastOp[r], cs.busSize, t)
 		}
 	}

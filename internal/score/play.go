@@ -24,6 +24,8 @@ type Case struct {
 	Scenario  sim.Scenario
 	Params    sim.Params
 	Telemetry string // name of the telemetry, "" for the scenario's own
+	// Watch sees each tick, with what it found; nil for nobody.
+	Watch func(engine.Tick)
 }
 
 // String names the case so that it can be run again.
@@ -98,6 +100,9 @@ func play(ctx context.Context, c Case, db *embedprom.DB) (*Outcome, error) {
 	began := time.Now()
 	err = line.Replay(ctx, start.Add(time.Minute), out.Until, Interval, func(t engine.Tick) error {
 		out.Ticks++
+		if c.Watch != nil {
+			c.Watch(t)
+		}
 		if t.Err != nil {
 			out.Failed++
 			return nil

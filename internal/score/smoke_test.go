@@ -3,11 +3,14 @@ package score
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/collwatch/collwatch/engine"
+	"github.com/collwatch/collwatch/signals"
 	"github.com/collwatch/collwatch/sim"
 )
 
@@ -21,7 +24,15 @@ func TestSmoke(t *testing.T) {
 		if ids != "all" && !strings.Contains(" "+ids+" ", " "+s.ID+" ") {
 			continue
 		}
-		o, err := Play(t.Context(), Case{Scenario: s, Params: sim.Params{Seed: 1}})
+		c := Case{Scenario: s, Params: sim.Params{Seed: 1}}
+		if at, err := strconv.Atoi(os.Getenv("COLLWATCH_AT")); err == nil {
+			c.Watch = func(tick engine.Tick) {
+				if int(tick.At.Unix()-1767225600-1800) == at {
+					show(tick)
+				}
+			}
+		}
+		o, err := Play(t.Context(), c)
 		require.NoError(t, err)
 		v := Judge(o)
 		fmt.Printf("%-6s ok=%v %s | %s | wall %s ticks %d failed %d\n", s.ID, v.OK(), s.Title, v.Got(), o.Wall, o.Ticks, o.Failed)
@@ -29,5 +40,39 @@ func TestSmoke(t *testing.T) {
 			i := e.Incident
 			fmt.Printf("    %6.0fs %-7s %s/%s sev %s conf %s job %q tie %d suspects %+v cand %d\n", e.Time.Sub(o.Truth.Onset).Seconds(), e.Kind, i.Verdict.Class, i.Verdict.Reason, i.Severity, i.Verdict.Confidence, i.Verdict.Job, i.Verdict.TieSet, i.NamedSuspects(), len(i.Verdict.Candidates))
 		}
+	}
+}
+
+// show prints what one tick found.
+func show(t engine.Tick) {
+	for i, f := range t.Report.Findings {
+		if i < 60 {
+			fmt.Printf("  finding %s %d %s %s %s value %.4g expected %.4g score %.1f windows %d job %s\n", f.Detector, f.Pattern, f.Signal, f.Entity, f.Code, f.Value, f.Expected, f.Score, f.Windows, f.Job)
+		}
+	}
+	for _, p := range t.Report.Progress {
+		fmt.Printf("  progress %s stalled %v since %s phase %d clocks %+v\n", p.Job, p.Stalled, p.Since, p.Phase, p.Clocks)
+		n := map[string]int{}
+		for _, m := range p.Members {
+			n[m.State.String()]++
+		}
+		fmt.Printf("  members %v\n", n)
+	}
+	for _, v := range t.Result.Verdicts {
+		fmt.Printf("  verdict %s/%s %s %+v tie %d\n", v.Class, v.Reason, v.Severity, v.Suspects, v.TieSet)
+	}
+	for _, h := range t.Result.Holds {
+		fmt.Printf("  hold %+v\n", h)
+	}
+	for id, f := range t.Snapshot.Frames {
+		if f.Len() > 0 || f != nil && f.Err != nil {
+			fmt.Printf("  frame %s rows %d err %v\n", signals.ID(id), f.Len(), f.Err)
+		}
+	}
+	for _, g := range t.Snapshot.Gaps {
+		fmt.Printf("  gap %+v\n", g)
+	}
+	for _, j := range t.Snapshot.Jobs {
+		fmt.Printf("  job %s hosts %d ended %v groups %d\n", j.ID, len(j.Hosts), j.Ended, len(t.Snapshot.Groups))
 	}
 }

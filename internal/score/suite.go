@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/collwatch/collwatch/sim"
 )
@@ -18,6 +19,9 @@ const FirstSeed = 1000
 func Cases(n int) []Case {
 	var out []Case
 	for _, s := range sim.Scenarios() {
+		if s.After > longRun {
+			continue
+		}
 		levels := s.Levels
 		if levels == nil {
 			levels = []float64{1}
@@ -25,6 +29,22 @@ func Cases(n int) []Case {
 		for _, level := range levels {
 			for i := range n {
 				out = append(out, Case{Scenario: s, Params: vary(s, i, level)})
+			}
+		}
+	}
+	return out
+}
+
+// longRun is the length from which a scenario is a day and no case.
+const longRun = 6 * time.Hour
+
+// Days are n days of each scenario in which only normal things happen.
+func Days(n int) []Case {
+	var out []Case
+	for i := range n {
+		for _, s := range sim.Scenarios() {
+			if s.After > longRun {
+				out = append(out, Case{Scenario: s, Params: sim.Params{Seed: uint64(FirstSeed + i), Elsewhere: true}})
 			}
 		}
 	}

@@ -22,6 +22,7 @@ func run(args []string, stderr io.Writer) int {
 	failures := flags.String("failures", "", "file that gets one line for each run that was not fine, as they happen")
 	seeds := flags.Int("seeds", 20, "seeds per scenario and severity")
 	ablation := flags.Int("ablation", 2, "seeds per scenario and telemetry")
+	days := flags.Int("days", 10, "simulated days in which nothing is wrong, per kind of cluster")
 	workers := flags.Int("workers", 2, "runs at a time")
 	only := flags.String("only", "", "scenario ids, separated by commas; empty is all")
 	if err := flags.Parse(args); err != nil {
@@ -29,14 +30,14 @@ func run(args []string, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := measure(ctx, *out, *failures, *seeds, *ablation, *workers, *only, stderr); err != nil {
+	if err := measure(ctx, *out, *failures, *seeds, *ablation, *days, *workers, *only, stderr); err != nil {
 		fmt.Fprintf(stderr, "score: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-func measure(ctx context.Context, out, failures string, seeds, ablation, workers int, only string, stderr io.Writer) error {
+func measure(ctx context.Context, out, failures string, seeds, ablation, days, workers int, only string, stderr io.Writer) error {
 	log := io.Discard
 	if failures != "" {
 		f, err := os.Create(failures)
@@ -50,7 +51,7 @@ func measure(ctx context.Context, out, failures string, seeds, ablation, workers
 	for _, part := range []struct {
 		tally *score.Tally
 		cases []score.Case
-	}{{&all, pick(score.Cases(seeds), only)}, {&ablated, pick(score.Ablations(ablation), only)}} {
+	}{{&all, pick(append(score.Cases(seeds), score.Days(days)...), only)}, {&ablated, pick(score.Ablations(ablation), only)}} {
 		done := 0
 		err := score.PlayAll(ctx, part.cases, workers, func(o *score.Outcome) {
 			v := part.tally.Add(o)
