@@ -24,8 +24,13 @@ type insideKey struct {
 
 type insideSum struct {
 	level float64 // exponentially weighted mean of ln(bandwidth)
-	n     int
-	last  int64
+	// devices are the GPUs seen, with their newest stamp. The figure of a group
+	// is that of its last member to arrive, which waits for nobody; where not
+	// all members are seen it may not be among them, and what is left is
+	// waiting and no bandwidth.
+	devices map[string]int64
+	n       int
+	last    int64
 }
 
 const (
@@ -57,9 +62,12 @@ func (d *inside) Observe(t *Tick, r *Report) {
 			k := insideKey{e.Job, e.Host, e.Op, e.Size, e.Algo, e.NRanks}
 			now[k] = append(now[k], math.Log(f.Value[i]))
 			stamp = max(stamp, f.Stamp[i])
+			d.see(k, e.Device, f.Stamp[i])
 		}
 		for k, xs := range now {
-			d.add(k, medianOf(xs), stamp)
+			if d.complete(k, stamp) {
+				d.add(k, slices.Max(xs), stamp)
+			}
 		}
 		if len(now) > 0 {
 			d.compare(t)
@@ -68,12 +76,29 @@ func (d *inside) Observe(t *Tick, r *Report) {
 	d.report(t, r)
 }
 
-func (d *inside) add(k insideKey, x float64, stamp int64) {
+// see notes that a GPU takes part.
+func (d *inside) see(k insideKey, device string, stamp int64) {
 	s := d.sums[k]
 	if s == nil {
-		s = &insideSum{}
+		s = &insideSum{devices: map[string]int64{}}
 		d.sums[k] = s
 	}
+	s.devices[device] = stamp
+}
+
+// complete says whether as many GPUs as the communicator has were seen of late.
+func (d *inside) complete(k insideKey, stamp int64) bool {
+	n := int32(0)
+	for _, seen := range d.sums[k].devices {
+		if stamp-seen <= columnAge.Milliseconds() {
+			n++
+		}
+	}
+	return n >= k.ranks
+}
+
+func (d *inside) add(k insideKey, x float64, stamp int64) {
+	s := d.sums[k]
 	dt := time.Duration(stamp-s.last) * time.Millisecond
 	s.n++
 	if s.n <= insideSkip || dt > insideTime {
