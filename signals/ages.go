@@ -64,7 +64,7 @@ func (r *Reader) ages() {
 }
 
 func (r *Reader) age(e Entity, since int64) {
-	r.plainRule(&r.ageRule, e, r.now, math.Max(0, float64(r.now-since)/1000))
+	r.plain(InspectorAge, e, r.now, math.Max(0, float64(r.now-since)/1000))
 }
 
 // over says whether a job is known to have ended.

@@ -100,7 +100,6 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 	for name, host := range o.HostAliases {
 		r.ident.learnHost(name, host)
 	}
-	r.ageRule = compiled{Rule: Rule{Signal: InspectorAge, Kind: KindGPU}}
 	for name, q := range queriers {
 		r.sources[name] = &source{name: name, q: q, in: q.Interner(), epoch: q.Interner().Epoch()}
 	}

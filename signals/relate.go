@@ -185,11 +185,25 @@ func (r *Reader) relations() {
 	}
 }
 
+// firstDialect returns the first dialect that offers a signal.
+func (b *rulebook) firstDialect(id ID) int {
+	for i := range b.rules {
+		if b.rules[i].Signal == id {
+			return b.rules[i].dialect
+		}
+	}
+	return 0
+}
+
 // plain adds a row that comes from no single series.
 func (r *Reader) plain(id ID, e Entity, t int64, v float64) {
 	if e.Host == "" && e.Job == "" {
 		return
 	}
-	c := &compiled{Rule: Rule{Signal: id, Kind: e.Kind}, dialect: 0}
+	c := &r.plainRules[id]
+	if c.Signal == None {
+		c.Signal, c.dialect = id, r.book.firstDialect(id)
+	}
+	c.Kind = e.Kind
 	r.plainRule(c, e, t, v)
 }
