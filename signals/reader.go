@@ -35,16 +35,16 @@ type Reader struct {
 	repairs     []repair
 	repairIndex map[repairKey]int32
 
-	ident    *identity
-	dumps    *dumpTable
-	jobs     *jobTable
-	groups   *groupTable
-	targets  *targetTable
-	stats    *readStats
-	derive   deriver
-	ageRule  compiled
-	fileAges map[string]span
-	gives    [Count]uint64 // dialects that ever delivered a signal, as bits
+	ident      *identity
+	dumps      *dumpTable
+	jobs       *jobTable
+	groups     *groupTable
+	targets    *targetTable
+	stats      *readStats
+	derive     deriver
+	plainRules [Count]compiled // for rows that come from no single series
+	fileAges   map[string]span
+	gives      [Count]uint64 // dialects that ever delivered a signal, as bits
 
 	tick       uint32
 	now        int64 // evaluation time of the tick, Unix ms
