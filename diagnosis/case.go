@@ -43,6 +43,7 @@ func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Op
 		jobs: map[string]*signals.Job{}, gpuJob: map[signals.Entity][]*signals.Job{},
 		onHost: map[string][]*signals.Job{}, votes: map[string]*Vote{},
 	}
+	c.learnAliases()
 	for i := range r.Findings {
 		c.index(&r.Findings[i])
 	}
@@ -65,7 +66,7 @@ func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Op
 }
 
 func (c *Case) index(f *detectors.Finding) {
-	thing := thingOf(f.Entity)
+	thing := c.thing(f.Entity)
 	c.byThing[thing] = append(c.byThing[thing], f)
 	if f.Entity.Host != "" {
 		c.byHost[f.Entity.Host] = append(c.byHost[f.Entity.Host], f)
@@ -85,14 +86,18 @@ func (c *Case) index(f *detectors.Finding) {
 }
 
 // On returns the findings about one thing: a host, GPU, NIC or switch port.
-func (c *Case) On(thing signals.Entity) []*detectors.Finding { return c.byThing[thingOf(thing)] }
+func (c *Case) On(thing signals.Entity) []*detectors.Finding { return c.byThing[c.thing(thing)] }
 
-// thingOf is the device an entity belongs to: the ports of a card and the links
-// of a GPU are one device, because they are repaired together.
-func thingOf(e signals.Entity) signals.Entity {
+// thing is the device an entity belongs to: the ports of a card and the links of
+// a GPU are one device, because they are repaired together, and a card has one
+// name, whatever an exporter calls it.
+func (c *Case) thing(e signals.Entity) signals.Entity {
 	t := e.Thing()
 	if t.Kind == signals.KindNIC || t.Kind == signals.KindGPU {
 		t.Port = ""
+	}
+	if card, ok := c.memory.aliases.of[t]; ok {
+		return card
 	}
 	return t
 }

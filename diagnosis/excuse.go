@@ -7,6 +7,7 @@ import (
 
 	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
+	"github.com/collwatch/collwatch/topology"
 )
 
 // restarted returns the restart of a host within a grace, or nil.
@@ -31,7 +32,7 @@ func (c *Case) ofCode(codes ...string) (things []signals.Entity, by map[signals.
 	by = map[signals.Entity][]*detectors.Finding{}
 	for _, code := range codes {
 		for _, f := range c.Code(code) {
-			t := thingOf(f.Entity)
+			t := c.thing(f.Entity)
 			if by[t] == nil {
 				things = append(things, t)
 			}
@@ -77,25 +78,58 @@ func listed(names []string) string {
 type stage struct {
 	leaf, rail string
 	assumed    bool
+	// whole says that a label puts whole hosts on the leaf.
+	whole bool
 }
 
 func (c *Case) stageOf(nic signals.Entity) (stage, bool) {
+	all := c.stagesOf(nic)
+	if len(all) == 0 {
+		return stage{}, false
+	}
+	return all[0], true
+}
+
+// stagesOf lists what a NIC may be behind, the best known first. Where only
+// labels of whole hosts are known, the fault of a rail and that of a top-of-rack
+// switch are both possible, and what is sick tells them apart.
+func (c *Case) stagesOf(nic signals.Entity) []stage {
 	p := c.Port(nic)
 	switch {
 	case p == nil:
-		return stage{}, false
+		return nil
 	case p.Leaf != "":
-		return stage{leaf: p.Leaf}, true
-	case p.Rail != "":
-		return stage{rail: p.Rail, assumed: p.RailAssumed}, true
+		return []stage{{leaf: p.Leaf}}
 	}
-	return stage{}, false
+	var out []stage
+	if leaf := c.Fabric.HostLeaf(nic.Host); leaf != "" {
+		out = append(out, stage{leaf: leaf, whole: true})
+	}
+	if p.Rail != "" {
+		out = append(out, stage{rail: p.Rail, assumed: p.RailAssumed})
+	}
+	return out
+}
+
+// leafStage is the leaf with a name, by its ports where they are known.
+func (c *Case) leafStage(name string) stage {
+	if len(c.Fabric.Under(name)) > 0 {
+		return stage{leaf: name}
+	}
+	return stage{leaf: name, whole: true}
 }
 
 // members are all compute NICs of a stage.
 func (c *Case) members(s stage) []signals.Entity {
-	ports := c.Fabric.Under(s.leaf)
-	if s.leaf == "" {
+	var ports []*topology.Port
+	switch {
+	case s.whole:
+		for _, host := range c.Fabric.OnHostLeaf(s.leaf) {
+			ports = append(ports, c.Fabric.Ports(host)...)
+		}
+	case s.leaf != "":
+		ports = c.Fabric.Under(s.leaf)
+	default:
 		ports = c.Fabric.OnRail(s.rail)
 	}
 	out := make([]signals.Entity, 0, len(ports))
@@ -134,7 +168,7 @@ func (s stage) String() string {
 func (c *Case) sickStages(sick []signals.Entity) (order []stage, by map[stage][]signals.Entity) {
 	by = map[stage][]signals.Entity{}
 	for _, nic := range sick {
-		if s, ok := c.stageOf(nic); ok {
+		for _, s := range c.stagesOf(nic) {
 			by[s] = append(by[s], nic)
 		}
 	}

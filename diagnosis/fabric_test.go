@@ -35,7 +35,7 @@ func TestLeafDegraded(t *testing.T) {
 			want:  []string{"rail_degraded no_topology critical medium rail:2"}, also: []string{timing},
 		},
 		{
-			name: "without counters of NICs nobody is named", after: 4 * time.Minute,
+			name: "without counters of NICs nobody is named", after: 8 * time.Minute,
 			setup: func(r *rig) { r.Without(signals.NICTransmitWait) },
 			fault: func(r *rig) { r.SlowGroups(0.4, rail("2")) },
 			want:  []string{timing},

@@ -108,7 +108,7 @@ func (c *Case) FactOf(gpu signals.Entity) (reason string, since time.Time, conf 
 			list = append(list, x)
 		}
 	}
-	f := c.against(thingOf(gpu), list)
+	f := c.against(c.thing(gpu), list)
 	return f.reason, f.since, f.conf, f.evidence
 }
 

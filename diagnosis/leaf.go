@@ -91,8 +91,12 @@ func (c *Case) sickShare(sick []signals.Entity, not stage) float64 {
 		return 0
 	}
 	outside := 0
+	inner := map[signals.Entity]bool{}
+	for _, nic := range c.members(not) {
+		inner[nic] = true
+	}
 	for _, nic := range sick {
-		if s, ok := c.stageOf(nic); ok && s != not {
+		if !inner[nic] {
 			outside++
 		}
 	}
@@ -180,7 +184,11 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 		}
 		v := c.Vote(j.ID)
 		for _, b := range v.Blames {
-			if b.Effect < leastRailEffect || !b.across() || c.explained(told, b.Slow) || v.Healthy == 0 {
+			if since := c.slowSince(b.Slow); since.Sub(j.FirstSeen) < builtIn {
+				continue // slow since the job began: how it is built
+			}
+			if b.Effect < leastRailEffect || !b.across() || c.explained(told, b.Slow) || v.Healthy == 0 ||
+				c.Now.Sub(c.slowSince(b.Slow)) < timingHold || c.signAmong(b.Tied) {
 				continue
 			}
 			h := newHypothesis(RailDegraded, "timing_only")
@@ -200,8 +208,35 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 	return out
 }
 
-// leastRailEffect is the slowness below which timing alone says nothing.
-const leastRailEffect = 0.2
+const (
+	// leastRailEffect is the slowness below which timing alone says nothing.
+	leastRailEffect = 0.2
+	// timingHold is how long facts have time to show before timing alone is
+	// told: bit errors need three minutes, DCGM values can be a minute old.
+	timingHold = 5 * time.Minute
+	// builtIn is how long after its start a job must have been fast before it
+	// can be said to have become slow: ten windows of 30 s.
+	builtIn = 5 * time.Minute
+)
+
+// signAmong says whether one of some components has a fact of its own, which
+// may still be too young for a verdict.
+func (c *Case) signAmong(tied []Component) bool {
+	var nics []signals.Entity
+	for _, x := range tied {
+		switch x.Kind {
+		case "nic":
+			nics = append(nics, nicEntity(x.Node, x.Dev))
+		case "gpu":
+			for _, f := range c.On(gpuEntity(x.Node, x.Dev)) {
+				if f.Pattern != detectors.Late && f.Pattern != detectors.SlowTransfer {
+					return true
+				}
+			}
+		}
+	}
+	return len(c.deviceSigns(nics)) > 0
+}
 
 // across says whether a blame is about the network between hosts.
 func (b *Blame) across() bool {

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/detectors"
@@ -69,22 +70,18 @@ func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest [
 // sameBurst returns the ports whose newest event lies within the burst that has
 // the most of them.
 func sameBurst(nics []signals.Entity, by map[signals.Entity]*portCase) []signals.Entity {
-	var best []signals.Entity
-	for _, a := range nics {
-		var near []signals.Entity
-		for _, b := range nics {
-			if d := by[b].since.Sub(by[a].since); d >= 0 && d <= burst {
-				near = append(near, b)
-			}
+	order := slices.Clone(nics)
+	slices.SortStableFunc(order, func(a, b signals.Entity) int { return by[a].since.Compare(by[b].since) })
+	from, best, start := 0, 0, 0
+	for to := range order {
+		for by[order[to]].since.Sub(by[order[from]].since) > burst {
+			from++
 		}
-		if len(near) > len(best) {
-			best = near
-		}
-		if 2*len(best) > len(nics) {
-			break
+		if to-from+1 > best {
+			best, start = to-from+1, from
 		}
 	}
-	return best
+	return order[start : start+best]
 }
 
 func (f *linkFamily) cutOff(c *Case, s stage, nics []signals.Entity, by map[signals.Entity]*portCase) (Hypothesis, bool) {

@@ -12,20 +12,27 @@ import (
 // of it, or again and again.
 type linkFamily struct {
 	opts *Options
-	// fatal are the outages that a job died of. The port may be up again; the
-	// events of that outage are told as link_down, not as a flap as well.
-	fatal map[signals.Entity]outage
+	// told are the outages that were told as link_down. The port may be up
+	// again: while it is open whether the job dies of it, and for a while
+	// after it did, the same outage is told, and never as a flap as well.
+	told map[signals.Entity]*outage
 	// cut are leaves that lost most of their ports at once.
 	cut map[stage]*cutLeaf
 }
 
 type outage struct {
-	began, seen time.Time
-	job         string
+	began time.Time
+	back  time.Time // when the port was seen up again, zero before
+	job   string    // that died of it
 }
 
+// fate is how long after a port came back a job may still die of the outage:
+// the timer of NCCL is 30 s by default and a good two minutes at its longest
+// in use.
+const fate = 3 * time.Minute
+
 func newLinkFamily(o *Options) Family {
-	f := &linkFamily{opts: o, fatal: map[signals.Entity]outage{}, cut: map[stage]*cutLeaf{}}
+	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}}
 	return Family{Name: "link", Judge: f.judge}
 }
 
@@ -56,9 +63,9 @@ func (f *linkFamily) judge(c *Case) []Hypothesis {
 			out = append(out, h)
 		}
 	}
-	for nic, o := range f.fatal {
-		if c.Now.Sub(o.seen) > f.opts.FlapMemory {
-			delete(f.fatal, nic)
+	for nic, o := range f.told {
+		if c.Now.Sub(o.began) > 2*f.opts.FlapMemory && !o.back.IsZero() {
+			delete(f.told, nic)
 		}
 	}
 	return out
@@ -138,26 +145,51 @@ func (f *linkFamily) hosts(c *Case, ports []portCase) (rest []portCase, out []Hy
 
 // port judges one port.
 func (f *linkFamily) port(c *Case, p *portCase) (Hypothesis, bool) {
+	if o := f.told[p.nic]; o != nil && o.covers(p) {
+		return f.goOn(c, p, o)
+	}
 	jobs, ended := c.Harmed(p.nic, p.since)
-	if o, ok := f.fatal[p.nic]; ok && !p.since.After(o.began.Add(time.Second)) {
-		if c.Now.Sub(o.seen) > f.opts.JobMemory && !p.downNow {
-			return Hypothesis{}, false
-		}
-		return f.down(c, p, o.job), true
+	died := ended && (p.downNow || p.seconds > 0)
+	long := p.downNow && p.downFor >= f.opts.Interval && (p.events < 2 || p.downFor >= f.opts.FlapDown)
+	if !died && !long && !(p.downNow && c.stalled(jobs)) {
+		return f.flap(c, p)
 	}
-	died := ended && (p.downNow || p.seconds > 0) && len(jobs) > 0
-	if died {
-		o := outage{began: p.since, seen: c.Now}
-		if len(jobs) == 1 {
-			o.job = jobs[0]
-		}
-		f.fatal[p.nic] = o
-		return f.down(c, p, o.job), true
+	o := &outage{began: p.since}
+	f.told[p.nic] = o
+	return f.goOn(c, p, o)
+}
+
+// covers says whether the newest event of a port belongs to an outage that was
+// told.
+func (o *outage) covers(p *portCase) bool {
+	if p.downNow && o.back.IsZero() {
+		return true
 	}
-	if p.downNow && (p.downFor >= f.opts.Interval || c.stalled(jobs)) && (p.events < 2 || p.downFor >= f.opts.FlapDown) {
-		return f.down(c, p, ""), true
+	end := o.back
+	if end.IsZero() {
+		end = o.began.Add(time.Hour)
 	}
-	return f.flap(c, p)
+	return !p.since.After(end)
+}
+
+// goOn tells an outage again: while the port is down, until it is clear that
+// no job died of it, and for a while if one did.
+func (f *linkFamily) goOn(c *Case, p *portCase, o *outage) (Hypothesis, bool) {
+	if !p.downNow && o.back.IsZero() {
+		o.back = c.Now
+	}
+	if ids, ended := c.Harmed(p.nic, o.began); ended && len(ids) == 1 && o.job == "" {
+		o.job = ids[0]
+	}
+	since := time.Duration(0)
+	if !o.back.IsZero() {
+		since = c.Now.Sub(o.back)
+	}
+	if since > fate && o.job == "" || since > f.opts.JobMemory {
+		return Hypothesis{}, false
+	}
+	p.since = o.began
+	return f.down(c, p, o.job), true
 }
 
 // stalled says whether one of the jobs makes no progress.

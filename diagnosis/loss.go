@@ -125,16 +125,20 @@ func (c *Case) fabricLossy(receivers, senders []signals.Entity, byR, byS map[sig
 // commonStage returns the stage that all NICs share, if they are on at least
 // two hosts, and a majority of its hosts.
 func (c *Case) commonStage(nics []signals.Entity) (stage, bool) {
-	var common stage
-	for i, nic := range nics {
-		s, ok := c.stageOf(nic)
-		if !ok || i > 0 && s != common {
-			return stage{}, false
+	shared := map[stage]int{}
+	for _, nic := range nics {
+		for _, s := range c.stagesOf(nic) {
+			shared[s]++
 		}
-		common = s
 	}
-	hosts, all := len(hostsOf(nics)), len(hostsOf(c.members(common)))
-	return common, hosts >= 2 && float64(hosts) > c.opts.Majority*float64(all)
+	hosts := len(hostsOf(nics))
+	for s, n := range shared {
+		all := len(hostsOf(c.members(s)))
+		if n == len(nics) && s.leaf != "" && hosts >= 2 && float64(hosts) > c.opts.Majority*float64(all) {
+			return s, true
+		}
+	}
+	return stage{}, false
 }
 
 // retransmissions judges the share of bytes sent again, which EFA exports: one

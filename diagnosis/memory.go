@@ -16,6 +16,8 @@ type memory struct {
 	hosts map[string]time.Time
 	held  map[string]*episode
 	lemon map[signals.Entity]int
+	// aliases are learned once a host.
+	aliases *aliases
 }
 
 // stay is one job on one host.
@@ -41,7 +43,7 @@ const (
 func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
-		held: map[string]*episode{}, lemon: map[signals.Entity]int{},
+		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, aliases: newAliases(),
 	}
 }
 

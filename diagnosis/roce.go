@@ -53,7 +53,7 @@ func (c *Case) pauseStorm() []Hypothesis {
 	if top.Value < stormRatio*second || len(victims) < stormVictims {
 		return nil
 	}
-	thing := thingOf(top.Entity)
+	thing := c.thing(top.Entity)
 	if same > 1 {
 		thing = hostEntity(top.Entity.Host)
 	}
@@ -73,7 +73,7 @@ func (c *Case) pauseStorm() []Hypothesis {
 	h.AffectedHosts = len(hosts) + 1
 	h.Evidence = append(h.Evidence, tell(signals.NICPauseRx, signals.Entity{}, true, "%d NICs of %s are paused by the network; no other host pauses more than %s",
 		len(victims), count(len(hosts), "other host"), Human(signals.NICPauseTx, second)))
-	if x := c.Has(thingOf(top.Entity), detectors.CodePCIeStall); x != nil {
+	if x := c.Has(c.thing(top.Entity), detectors.CodePCIeStall); x != nil {
 		h.Evidence = append(h.Evidence, c.say(x, false))
 	}
 	return []Hypothesis{h}
@@ -108,7 +108,7 @@ func (c *Case) uplinks() []Hypothesis {
 		h.Suspects = []Suspect{{Kind: "link", Switch: x.Entity.Device, Port: x.Entity.Port, Score: 1}}
 		h.Covers = []signals.Entity{x.Entity}
 		h.Needs = []signals.ID{signals.SwitchPortTx}
-		under := c.members(stage{leaf: x.Entity.Device})
+		under := c.members(c.leafStage(x.Entity.Device))
 		c.harmAll(&h, under)
 		h.Evidence = append(h.Evidence, c.say(x, true))
 		for _, more := range []*detectors.Finding{marks, wait} {

@@ -26,7 +26,7 @@ const fellMemory = 24 * time.Hour
 func (f *shareFamily) judge(c *Case) []Hypothesis {
 	for _, code := range []string{detectors.CodePortDowntime, detectors.CodeLinkDowned, detectors.CodePortNotActive} {
 		for _, x := range c.Code(code) {
-			if nic := thingOf(x.Entity); x.Since.After(f.fell[nic]) {
+			if nic := c.thing(x.Entity); x.Since.After(f.fell[nic]) {
 				f.fell[nic] = x.Since
 			}
 		}
@@ -74,7 +74,7 @@ func (f *shareFamily) unused(c *Case) []Hypothesis {
 // sister returns the port of the same host that carries more than its share.
 func (f *shareFamily) sister(c *Case, nic signals.Entity) *detectors.Finding {
 	for _, x := range c.OnHost(nic.Host) {
-		if x.Code == detectors.CodeTrafficAbove && thingOf(x.Entity) != nic {
+		if x.Code == detectors.CodeTrafficAbove && c.thing(x.Entity) != nic {
 			return x
 		}
 	}

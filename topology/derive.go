@@ -12,7 +12,7 @@ const minVariant = 3
 // each is on, which GPU is next to it. What follows from device order only is
 // marked assumed.
 func Derive(o Observed) Facts {
-	f := Facts{Uplinks: o.Uplinks, Rack: o.Rack, Domain: o.Domain, Pod: o.Pod}
+	f := Facts{Uplinks: o.Uplinks, Rack: o.Rack, Domain: o.Domain, Pod: o.Pod, Leaf: o.Leaf}
 	byHost := map[string][]ObservedNIC{}
 	var hosts []string
 	for _, n := range o.NICs {

@@ -29,18 +29,21 @@ type Uplink struct {
 // Fabric is a merged, immutable view of the cluster. Build makes one; all
 // methods accept a nil receiver.
 type Fabric struct {
-	ports   map[[2]string]*Port // host, device
-	byHost  map[string][]*Port
-	byLeaf  map[string][]*Port
-	byRail  map[string][]*Port
-	gpuNIC  map[[2]string]affinity // host, GPU
-	nicGPU  map[[2]string]string   // host, NIC
-	rack    map[string]string
-	domain  map[string]string
-	pod     map[string]string
-	inRack  map[string][]string
-	inDom   map[string][]string
-	uplinks map[string][]Uplink
+	ports  map[[2]string]*Port // host, device
+	byHost map[string][]*Port
+	byLeaf map[string][]*Port
+	byRail map[string][]*Port
+	gpuNIC map[[2]string]affinity // host, GPU
+	nicGPU map[[2]string]string   // host, NIC
+	rack   map[string]string
+	domain map[string]string
+	pod    map[string]string
+	inRack map[string][]string
+	// hostLeaf is what a label says of whole hosts, onLeaf the reverse.
+	hostLeaf map[string]string
+	onLeaf   map[string][]string
+	inDom    map[string][]string
+	uplinks  map[string][]Uplink
 }
 
 type affinity struct {
@@ -55,8 +58,9 @@ type Facts struct {
 	// Affinity maps (host, GPU device) to its NIC device. Assumed affinities
 	// follow from device order.
 	Affinity []Affinity
-	// Rack, Domain (NVLink) and Pod map hosts to their parents.
-	Rack, Domain, Pod map[string]string
+	// Rack, Domain (NVLink) and Pod map hosts to their parents. Leaf is the
+	// switch, or group of switches, that a label gives for a whole host.
+	Rack, Domain, Pod, Leaf map[string]string
 }
 
 // Affinity is the NIC next to a GPU.
@@ -71,7 +75,7 @@ func Build(f Facts) *Fabric {
 	fab := &Fabric{
 		ports: map[[2]string]*Port{}, byHost: map[string][]*Port{}, byLeaf: map[string][]*Port{},
 		byRail: map[string][]*Port{}, gpuNIC: map[[2]string]affinity{}, nicGPU: map[[2]string]string{},
-		rack: f.Rack, domain: f.Domain, pod: f.Pod,
+		rack: f.Rack, domain: f.Domain, pod: f.Pod, hostLeaf: f.Leaf, onLeaf: invert(f.Leaf),
 		inRack: invert(f.Rack), inDom: invert(f.Domain), uplinks: map[string][]Uplink{},
 	}
 	for i := range f.Ports {
@@ -201,6 +205,24 @@ func (f *Fabric) InDomain(domain string) []string {
 		return nil
 	}
 	return f.inDom[domain]
+}
+
+// HostLeaf returns the switch, or group of switches, that a label gives for a
+// whole host, "" if there is none. Where ports are known one by one, they tell
+// more.
+func (f *Fabric) HostLeaf(host string) string {
+	if f == nil {
+		return ""
+	}
+	return f.hostLeaf[host]
+}
+
+// OnHostLeaf returns the hosts that a label puts on a leaf.
+func (f *Fabric) OnHostLeaf(leaf string) []string {
+	if f == nil {
+		return nil
+	}
+	return f.onLeaf[leaf]
 }
 
 // Uplinks returns the links of a switch to other switches.

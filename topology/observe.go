@@ -17,8 +17,8 @@ type Observed struct {
 	GPUs map[string][]string
 	// Uplinks are links between switches.
 	Uplinks []Uplink
-	// Rack, Domain and Pod are the parents that labels name.
-	Rack, Domain, Pod map[string]string
+	// Rack, Domain, Pod and Leaf are the parents that labels name.
+	Rack, Domain, Pod, Leaf map[string]string
 }
 
 // ObservedNIC is one NIC port as the series show it.
@@ -32,7 +32,7 @@ type ObservedNIC struct {
 // Observe reads topology out of a snapshot. It looks at whatever frames exist:
 // an absent frame is no statement.
 func Observe(s *signals.Snapshot) Observed {
-	o := Observed{GPUs: map[string][]string{}, Rack: map[string]string{}, Domain: map[string]string{}, Pod: map[string]string{}}
+	o := Observed{GPUs: map[string][]string{}, Rack: map[string]string{}, Domain: map[string]string{}, Pod: map[string]string{}, Leaf: map[string]string{}}
 	nics := map[[2]string]*ObservedNIC{}
 	for _, id := range []signals.ID{signals.NICRate, signals.NICState, signals.NICTx, signals.NICModel, signals.NICRetransmitBytes} {
 		each(s, id, func(e signals.Entity, v float64) {
@@ -70,6 +70,8 @@ func Observe(s *signals.Snapshot) Observed {
 			o.Domain[e.Host] = e.Peer
 		case "pod":
 			o.Pod[e.Host] = e.Peer
+		case "leaf":
+			o.Leaf[e.Host] = e.Peer
 		}
 	})
 	o.GPUs = observeGPUs(s)

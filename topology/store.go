@@ -69,7 +69,7 @@ func (st *Store) merge(o Observed) Observed {
 		}
 		st.seen[k] = n
 	}
-	merged := Observed{Uplinks: o.Uplinks, Rack: o.Rack, Domain: o.Domain, Pod: o.Pod}
+	merged := Observed{Uplinks: o.Uplinks, Rack: o.Rack, Domain: o.Domain, Pod: o.Pod, Leaf: o.Leaf}
 	for _, n := range st.seen {
 		merged.NICs = append(merged.NICs, n)
 	}
@@ -86,6 +86,7 @@ func (st *Store) merge(o Observed) Observed {
 	keep(merged.Rack, st.last.Rack)
 	keep(merged.Domain, st.last.Domain)
 	keep(merged.Pod, st.last.Pod)
+	keep(merged.Leaf, st.last.Leaf)
 	if len(merged.Uplinks) == 0 {
 		merged.Uplinks = st.last.Uplinks
 	}
