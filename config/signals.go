@@ -10,11 +10,28 @@ type Signals struct {
 	MaxWindow Duration `toml:"max_window" check:"positive"`
 	// Matchers added to every query, such as 'cluster="a"'.
 	Selector string `toml:"selector"`
+	// Series in one answer that are looked at. What is beyond makes the answer incomplete, and that is said.
+	MaxSeries int `toml:"max_series" check:"one"`
+	// GPUs that each host should report. 0 takes the number that most hosts report.
+	GPUsPerHost int `toml:"gpus_per_host" check:"nonneg"`
+	// Compute NIC ports that each host should report. 0 takes the number that most hosts report.
+	NICsPerHost int `toml:"nics_per_host" check:"nonneg"`
 
-	// Dialect to use for a signal, where several are found and the first is not the best.
-	Dialects map[string]string `toml:"dialects"`
-	// Sources to ask for a family of metrics, in place of the first: several if they complement each other.
-	Families map[string][]string `toml:"families"`
+	// Labels that hold the job's id, tried in this order before those of the catalogue.
+	JobLabels []string `toml:"job_labels" check:"label"`
+	// Labels that hold the host, tried in this order before those of the catalogue.
+	HostLabels []string `toml:"host_labels" check:"label"`
+	// Cut the domain off host names.
+	StripDomain bool `toml:"strip_domain"`
+	// Other names of hosts: what an exporter says, and what the host is called.
+	HostAliases map[string]string `toml:"host_aliases"`
+
+	// Dialects to use for a signal, in place of those that are found. An empty list switches the signal off.
+	Dialects map[string][]string `toml:"dialects"`
+	// Dialects not to use for any signal.
+	DisabledDialects []string `toml:"disabled_dialects"`
+	// Source to ask for a signal, in place of the first.
+	Sources map[string]string `toml:"sources"`
 	// How far back to read for a family of metrics, in place of what its targets' scrapes suggest.
 	Windows map[string]Duration `toml:"windows"`
 
@@ -38,8 +55,8 @@ type Steps struct {
 type CustomSignal struct {
 	// Name in messages and metrics: lower case, digits and underscores.
 	Name string `toml:"name" check:"required,word" example:"nvme_latency"`
-	// PromQL, evaluated at each tick. For a counter write its rate.
-	Expr string `toml:"expr" check:"required,promql" example:"rate(node_disk_read_time_seconds_total[2m])"`
+	// PromQL, evaluated at each tick.
+	Expr string `toml:"expr" check:"required,promql" example:"node_disk_read_time_seconds_total"`
 	// Source to ask, in place of the first.
 	Source string `toml:"source"`
 	// Signal of the catalogue that it feeds, such as step_time. Empty makes it a signal of its own.
@@ -48,14 +65,18 @@ type CustomSignal struct {
 	Unit string `toml:"unit" check:"oneof=none|seconds|bytes|bytes_per_second|ratio|watts|celsius|hertz|count"`
 	// Number to multiply with to get that unit, such as 1e-6 for microseconds.
 	Scale float64 `toml:"scale" check:"positive"`
+	// Type of the value. For a counter its rate is judged.
+	Type string `toml:"type" check:"oneof=gauge|counter"`
 	// Which way it moves when things get worse; context is shown as evidence and judged by nobody.
 	Direction string `toml:"direction" check:"oneof=up|down|context"`
 	// What one series is about.
-	Entity string `toml:"entity" check:"oneof=host|gpu|nic|job|rank"`
-	// Label that holds the host.
+	Entity string `toml:"entity" check:"oneof=host|gpu|nic|switch_port|job|rank"`
+	// Label that holds the host or switch.
 	HostLabel string `toml:"host_label" check:"label"`
 	// Label that holds the GPU's index or the NIC's name.
 	DeviceLabel string `toml:"device_label" check:"label"`
+	// Label that holds the switch's port.
+	PortLabel string `toml:"port_label" check:"label"`
 	// Label that holds the job's id.
 	JobLabel string `toml:"job_label" check:"label"`
 	// Label that holds the rank.
@@ -69,9 +90,10 @@ func (s *Signals) setDefaults() {
 		Scrape:    30 * second,
 		Dump:      30 * second,
 		MaxWindow: 10 * minute,
+		MaxSeries: 2_000_000, StripDomain: true,
 	}
 }
 
 func (c *CustomSignal) setDefaults() {
-	*c = CustomSignal{Unit: "none", Scale: 1, Direction: "up", Entity: "host", HostLabel: "instance"}
+	*c = CustomSignal{Unit: "none", Scale: 1, Type: "gauge", Direction: "up", Entity: "host", HostLabel: "instance"}
 }

@@ -154,14 +154,17 @@ func (c *checker) signals(cfg *Config) {
 	for _, signal := range sortedKeys(s.Dialects) {
 		at := "signals.dialects." + signal
 		c.word(at, signal, c.words.Signals)
-		c.word(at, s.Dialects[signal], c.words.Dialects)
-	}
-	for _, family := range sortedKeys(s.Families) {
-		at := "signals.families." + family
-		c.word(at, family, c.words.Families)
-		for _, name := range s.Families[family] {
-			c.sourceName(cfg, at, name)
+		for _, dialect := range s.Dialects[signal] {
+			c.word(at, dialect, c.words.Dialects)
 		}
+	}
+	for i, dialect := range s.DisabledDialects {
+		c.word(fmt.Sprintf("signals.disabled_dialects[%d]", i), dialect, c.words.Dialects)
+	}
+	for _, signal := range sortedKeys(s.Sources) {
+		at := "signals.sources." + signal
+		c.word(at, signal, c.words.Signals)
+		c.sourceName(cfg, at, s.Sources[signal])
 	}
 	for _, family := range sortedKeys(s.Windows) {
 		at := "signals.windows." + family
@@ -183,6 +186,7 @@ func (c *checker) signals(cfg *Config) {
 		needed := map[string]struct{ key, value string }{
 			"gpu": {"device_label", custom.DeviceLabel}, "nic": {"device_label", custom.DeviceLabel},
 			"job": {"job_label", custom.JobLabel}, "rank": {"rank_label", custom.RankLabel}, "host": {"host_label", custom.HostLabel},
+			"switch_port": {"port_label", custom.PortLabel},
 		}[custom.Entity]
 		if needed.key != "" && needed.value == "" {
 			c.add(at+"."+needed.key, "is missing: a series about a %s needs a label that tells which", custom.Entity)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/signals"
 )
 
 // configFlag adds --config to a command. An empty value means that there is no
@@ -28,6 +29,12 @@ func words() config.Words {
 	var w config.Words
 	for _, c := range diagnosis.Classes() {
 		w.Classes = append(w.Classes, string(c))
+	}
+	for id := signals.None + 1; int(id) < signals.Count; id++ {
+		w.Signals = append(w.Signals, id.String())
+	}
+	for _, d := range signals.Catalogue() {
+		w.Dialects = append(w.Dialects, d.Name)
 	}
 	return w
 }

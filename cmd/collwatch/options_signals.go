@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/signals"
@@ -11,8 +12,27 @@ import (
 func signalOptions(cfg *config.Config) (signals.Options, error) {
 	s := cfg.Signals
 	o := signals.Options{
-		Interval: cfg.Global.Interval.Std(),
-		Selector: s.Selector,
+		Interval: cfg.Global.Interval.Std(), Scrape: s.Scrape.Std(), Dump: s.Dump.Std(), MaxWindow: s.MaxWindow.Std(),
+		Selector: s.Selector, MaxSeries: s.MaxSeries, GPUsPerHost: s.GPUsPerHost, NICsPerHost: s.NICsPerHost,
+		JobLabels: s.JobLabels, HostLabels: s.HostLabels, HostAliases: s.HostAliases, KeepDomain: !s.StripDomain,
+		Disabled: s.DisabledDialects,
+		Dialects: map[signals.ID][]string{}, Sources: map[signals.ID]string{}, Windows: map[string]time.Duration{},
+	}
+	if len(cfg.Sources) > 0 {
+		o.Source = cfg.Sources[0].Name
+	}
+	for name, dialects := range s.Dialects {
+		if id, ok := signals.ParseID(name); ok {
+			o.Dialects[id] = dialects
+		}
+	}
+	for name, source := range s.Sources {
+		if id, ok := signals.ParseID(name); ok {
+			o.Sources[id] = source
+		}
+	}
+	for family, window := range s.Windows {
+		o.Windows[family] = window.Std()
 	}
 	for _, f := range cfg.Topology.Files {
 		if f.Kind != "rank_map" {
@@ -55,8 +75,11 @@ func readRankMap(path string) (*signals.RankMap, error) {
 
 func customSignal(c config.CustomSignal) signals.CustomSignal {
 	out := signals.CustomSignal{
-		Name: c.Name, Expr: c.Expr, Source: c.Source, Unit: c.Unit, Scale: c.Scale,
-		Host: c.HostLabel, Job: c.JobLabel,
+		Name: c.Name, Expr: c.Expr, Source: c.Source, Unit: c.Unit, Scale: c.Scale, Counter: c.Type == "counter",
+		Job: c.JobLabel, Rank: c.RankLabel, Detail: c.DetailLabel,
+	}
+	if id, ok := signals.ParseID(c.Signal); ok {
+		out.Signal = id
 	}
 	switch c.Direction {
 	case "up":
@@ -64,6 +87,11 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 	case "down":
 		out.Direction = signals.Down
 	}
+	if c.Entity == "switch_port" {
+		out.Switch, out.Port = c.HostLabel, c.PortLabel
+		return out
+	}
+	out.Host = c.HostLabel
 	switch c.Entity {
 	case "gpu":
 		out.GPU = c.DeviceLabel
