@@ -78,6 +78,13 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// CloseIdleConnections is called by the HTTP client.
+func (g *guard) CloseIdleConnections() {
+	if c, ok := g.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
 // isData says that a success is empty or JSON. It peeks at the body: an empty
 // one may carry any content type.
 func (g *guard) isData(resp *http.Response) bool {
