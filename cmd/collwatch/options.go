@@ -56,6 +56,9 @@ func incidentOptions(cfg *config.Config) (incidents.Options, error) {
 		LatchFor:      in.Latch.Std(),
 		HeldLimit:     in.DataGone.Std(),
 		HistoryWindow: in.History.Std(),
+
+		RepeatOffender: in.RepeatOffender,
+		CoolDown:       in.CoolDown.Std(),
 	}
 	for _, c := range in.ShadowClasses {
 		o.Shadow[diagnosis.Class(c)] = true
@@ -104,6 +107,9 @@ func overlay(p *incidents.Policy, s config.ClassSettings) {
 	}
 	if s.Latch > 0 {
 		p.Latch = s.Latch.Std()
+	}
+	if s.Send {
+		p.Min, p.Max = diagnosis.Info, max(p.Max, diagnosis.Info)
 	}
 	switch s.MaxSeverity {
 	case "info":

@@ -17,7 +17,7 @@ func (r *rig) fingerprint() string { return Fingerprint(r.m.Live()[0].AlertLabel
 func TestSuppression(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)
-		r := start(t, nil, nil, f.target("am"))
+		r := start(t, nil, func(o *Options) { o.PollInterval = 20 * time.Second }, f.target("am")) // never at the time of the first post
 		r.tick(2, down("a"))
 		fp := r.fingerprint()
 		_, known := r.n.Suppression(fp)
