@@ -67,8 +67,7 @@ struct lane {
   int c, step, steps;
   float *data, *in;
   size_t count;
-  size_t sent, got;         /* bytes of this step */
-  int credits, acks;        /* received from the next rank and not used up */
+  size_t sent, got;          /* bytes of this step */
   bool send_open, recv_open; /* this step's halves are under way */
   bool has_credit;
 };
@@ -104,14 +103,14 @@ static bool push(struct lane *l) {
   char word;
   ssize_t n;
   while ((n = read(l->r->next[l->c], &word, 1)) == 1) {
-    if (word == 'C') l->credits++;
-    else l->acks++;
+    if (word == 'C') l->r->credits[l->c]++;
+    else l->r->acks[l->c]++;
   }
   if (n == 0 || (n < 0 && errno != EAGAIN)) return false;
   if (!l->send_open) return true;
   if (!l->has_credit) {
-    if (l->credits == 0) return true;
-    l->credits--;
+    if (l->r->credits[l->c] == 0) return true;
+    l->r->credits[l->c]--;
     l->has_credit = true;
     tell(l, RING_SEND_CREDIT);
   }
@@ -123,8 +122,8 @@ static bool push(struct lane *l) {
     if (n < 0) return errno == EAGAIN;
     l->sent += (size_t)n;
   }
-  if (l->acks == 0) return true;
-  l->acks--;
+  if (l->r->acks[l->c] == 0) return true;
+  l->r->acks[l->c]--;
   l->send_open = false;
   tell(l, RING_SEND_DONE);
   return true;
@@ -173,7 +172,7 @@ bool ring_allreduce(struct ring *r, float *data, size_t count, int first, int n)
       ok = push(l) && pull(l);
       if (ok && l->step < l->steps && !l->send_open && !l->recv_open && ++l->step < l->steps) ok = begin(l);
       left += l->step < l->steps;
-      bool blocked = l->send_open && l->has_credit && l->acks == 0;
+      bool blocked = l->send_open && l->has_credit && l->r->acks[l->c] == 0;
       fd[2 * i] = (struct pollfd){.fd = r->next[l->c], .events = (short)(POLLIN | (blocked ? POLLOUT : 0))};
       fd[2 * i + 1] = (struct pollfd){.fd = l->recv_open ? r->prev[l->c] : -1, .events = POLLIN};
       size_t at, len;

@@ -20,6 +20,8 @@ enum ring_event {
 struct ring {
   int rank, nranks, channels;
   int next[RING_MAX_CHANNELS], prev[RING_MAX_CHANNELS];
+  /* Received from the next rank and not used up. It may be a whole operation ahead of us. */
+  int credits[RING_MAX_CHANNELS], acks[RING_MAX_CHANNELS];
   void (*on)(void *arg, int channel, int step, enum ring_event e);
   void *arg;
   volatile bool *stop;
