@@ -117,6 +117,10 @@ check: generate lint ## format, vet, lint, and a look whether generated files ar
 plugin: ## build the NCCL profiler plugin
 	@if [ -f plugin/Makefile ]; then $(MAKE) -C plugin; else echo "no plugin folder"; fi
 
+.PHONY: bench-plugin
+bench-plugin: ## what the plugin costs a training process, as a table
+	$(GO) test ./plugin -run TestFigures -count=1 -v -args -table | grep -v '^==='
+
 # Release files. Archives are reproducible: sorted, with the commit's date and no user.
 ARCHES ?= amd64 arm64
 .PHONY: dist

@@ -105,7 +105,6 @@ void cw_identify(void *ctx, uint64_t comm_id, const char *name, int rank);
 
 /* Progress thread (to NCCL 2.30) or profiler thread (from 2.31). gpu_ns is 0 where the version or the host has none. */
 void *cw_kernel_start(void *parent, uint64_t gpu_ns);
-void cw_kernel_record(void *handle, uint64_t gpu_ns);
 
 /* Progress thread. */
 void *cw_proxy_start(void *ctx, void *parent, const cw_abi_proxy_op *op);
@@ -115,6 +114,6 @@ void cw_step_record(void *handle, int state);
 /* Any thread. */
 void cw_stop(void *handle);
 void *cw_group_start(void *ctx);
-void cw_record(void *handle, int state, uint64_t value, bool has_value);
+void cw_record(void *handle, int state, uint64_t value); /* value 0: there was none */
 
 #endif

@@ -7,6 +7,8 @@
 #include "core.h"
 
 #define CW_RELAXED memory_order_relaxed
+#define CW_RARELY(x) __builtin_expect(!!(x), 0)
+#define CW_COLD __attribute__((noinline))
 
 static inline uint64_t cw_get(const cw_u64 *w) { return atomic_load_explicit(w, CW_RELAXED); }
 static inline void cw_put(cw_u64 *w, uint64_t v) { atomic_store_explicit(w, v, CW_RELAXED); }

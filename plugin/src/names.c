@@ -50,17 +50,18 @@ enum cw_proto cw_proto_of(const char *p) {
   return strcmp(p, "LL128") == 0 ? CW_PROTO_LL128 : CW_PROTO_UNKNOWN;
 }
 
-/* Element size from the digits of the name: ncclInt8, ncclBfloat16, ncclFloat8e4m3. "Unknown" is ncclUint8 on hosts
- * that have no word for it (nccl#1764), so whatever cannot be read counts one byte. */
+/* Element size from the digits of the name: ncclInt8, ncclUint32, ncclBfloat16, ncclFloat8e4m3. "Unknown" is ncclUint8 on
+ * hosts that have no word for it (nccl#1764), so whatever cannot be read counts one byte. */
 uint32_t cw_type_size(const char *d) {
-  if (!d) return 1;
-  for (int i = 0; i < 16 && d[i]; i++) {
-    if (d[i] == '1' && d[i + 1] == '6') return 2;
-    if (d[i] == '3' && d[i + 1] == '2') return 4;
-    if (d[i] == '6' && d[i + 1] == '4') return 8;
-    if (d[i] == '8') return 1;
+  if (!d || d[0] != 'n' || d[1] != 'c' || d[2] != 'c' || d[3] != 'l') return 1;
+  d += 4;
+  while (*d > '9') d++; /* letters */
+  switch (*d) {
+  case '1': return d[1] == '6' ? 2 : 1;
+  case '3': return d[1] == '2' ? 4 : 1;
+  case '6': return d[1] == '4' ? 8 : 1;
+  default: return 1;
   }
-  return 1;
 }
 
 /* The exponent of the smallest power of two that holds the bytes: 0 and 1 byte are class 0, 1 MiB is 20. */

@@ -116,68 +116,66 @@ void *cw_group_start(void *ctx) {
   return cw_handle(CW_KIND_GROUP, 0, 0, 0);
 }
 
-/* The slot of an operation if the handle still names its occupant. */
-static struct cw_op_slot *live(struct cw_proc *p, const void *handle, struct cw_comm **comm) {
-  struct cw_comm *c = cw_comm_at(p, cw_handle_comm(handle));
-  if (!c) return NULL;
+/*
+ * The slot of an operation if the handle still names its occupant. That the communicator is still open need not be asked:
+ * orders never repeat, so after a slot was cleared or the file was dropped no tag fits.
+ */
+static inline struct cw_op_slot *live(struct cw_proc *p, const void *handle, struct cw_comm **comm) {
+  uint32_t index = cw_handle_comm(handle);
+  *comm = NULL;
+  if (CW_RARELY(index >= p->comm_count)) return NULL;
+  struct cw_comm *c = &p->comms[index];
   uint64_t order = cw_handle_order(handle);
   struct cw_op_slot *o = &c->slot->ops[order % CW_OPS];
   *comm = c;
   return atomic_load_explicit(&o->tag, memory_order_acquire) == (order << 8 | CW_TAG_LIVE) ? o : NULL;
 }
 
-void *cw_kernel_start(void *parent, uint64_t gpu_ns) {
-  struct cw_proc *p = cw_proc_ready();
-  if (!p || cw_handle_kind(parent) != CW_KIND_OP) return NULL;
-  struct cw_comm *c;
-  struct cw_op_slot *o = live(p, parent, &c);
-  if (!o) return NULL;
+static CW_COLD void first_start(struct cw_comm *c, struct cw_op_slot *o, uint64_t order) {
   struct cw_comm_slot *s = c->slot;
-  uint64_t order = cw_handle_order(parent);
-  uint64_t before = atomic_fetch_add_explicit(&o->counts, CW_COUNT_STARTED, CW_RELAXED);
-  if (CW_STARTED(before) == 0) {
-    uint64_t now = cw_now();
-    cw_put(&o->start_ns, now);
-    cw_put(&s->last_complete_ns, now);
-    if (!atomic_load_explicit(&s->kernel_seen, CW_RELAXED)) {
-      atomic_store_explicit(&s->kernel_seen, 1, CW_RELAXED);
-      atomic_store_explicit(&s->tracking, 1, CW_RELAXED);
-    }
-    cw_add(&s->keys[cw_get(&o->key_bytes) >> 48].started, 1);
-    uint64_t pending = cw_get(&c->pending);
-    if (pending && pending != order) {
-      cw_put(&c->pending, 0);
-      cw_settle(c, pending, now, false);
-    }
+  uint64_t now = cw_now();
+  cw_put(&o->start_ns, now);
+  cw_put(&s->last_complete_ns, now);
+  if (!atomic_load_explicit(&s->kernel_seen, CW_RELAXED)) {
+    atomic_store_explicit(&s->kernel_seen, 1, CW_RELAXED);
+    atomic_store_explicit(&s->tracking, 1, CW_RELAXED);
   }
-  if (gpu_ns < cw_get(&o->gpu_min)) cw_put(&o->gpu_min, gpu_ns);
-  return cw_handle(CW_KIND_KERNEL, cw_handle_comm(parent), order, 0);
+  cw_add(&s->keys[cw_get(&o->key_bytes) >> 48].started, 1);
+  uint64_t pending = cw_get(&c->pending);
+  if (pending && pending != order) {
+    cw_put(&c->pending, 0);
+    cw_settle(c, pending, now, false);
+  }
 }
 
-void cw_kernel_record(void *handle, uint64_t gpu_ns) {
+void *cw_kernel_start(void *parent, uint64_t gpu_ns) {
+  struct cw_proc *p = cw_proc_ready();
+  if (CW_RARELY(!p) || cw_handle_kind(parent) != CW_KIND_OP) return NULL;
+  struct cw_comm *c;
+  struct cw_op_slot *o = live(p, parent, &c);
+  if (CW_RARELY(!o)) return NULL;
+  uint64_t before = atomic_fetch_add_explicit(&o->counts, CW_COUNT_STARTED, CW_RELAXED);
+  if (CW_STARTED(before) == 0) first_start(c, o, cw_handle_order(parent));
+  if (gpu_ns < cw_get(&o->gpu_min)) cw_put(&o->gpu_min, gpu_ns);
+  return cw_handle(CW_KIND_KERNEL, cw_handle_comm(parent), cw_handle_order(parent), 0);
+}
+
+static inline void kernel_record(void *handle, uint64_t gpu_ns) {
   struct cw_proc *p = cw_proc_ready();
   struct cw_comm *c;
   struct cw_op_slot *o = p ? live(p, handle, &c) : NULL;
-  if (!o) return;
+  if (CW_RARELY(!o)) return;
   if (gpu_ns == 0) gpu_ns = ~0ull;
   if (gpu_ns > cw_get(&o->gpu_max)) cw_put(&o->gpu_max, gpu_ns);
 }
 
-static void kernel_stop(struct cw_proc *p, void *handle) {
-  struct cw_comm *c = NULL;
-  struct cw_op_slot *o = live(p, handle, &c);
-  if (!o) {
-    if (c) cw_add(&c->slot->unmatched_stops, 1);
-    return;
-  }
-  uint64_t counts = atomic_fetch_add_explicit(&o->counts, CW_COUNT_FINISHED, CW_RELAXED) + CW_COUNT_FINISHED;
-  uint32_t started = CW_STARTED(counts), finished = CW_FINISHED(counts), expected = CW_EXPECTED(counts);
-  if (finished > started) {
+/* All channels that began have ended. */
+static CW_COLD void all_stopped(struct cw_comm *c, uint64_t order, uint64_t counts) {
+  uint32_t finished = CW_FINISHED(counts), expected = CW_EXPECTED(counts);
+  if (finished > CW_STARTED(counts)) {
     cw_add(&c->slot->unmatched_stops, 1);
     return;
   }
-  if (finished < started) return;
-  uint64_t order = cw_handle_order(handle);
   if (expected) {
     if (finished >= expected) cw_settle(c, order, cw_now(), false);
     return;
@@ -189,26 +187,40 @@ static void kernel_stop(struct cw_proc *p, void *handle) {
   if (pending && pending != order) cw_settle(c, pending, now, false);
 }
 
+static inline void kernel_stop(struct cw_proc *p, void *handle) {
+  struct cw_comm *c;
+  struct cw_op_slot *o = live(p, handle, &c);
+  if (CW_RARELY(!o)) {
+    if (c) cw_add(&c->slot->unmatched_stops, 1);
+    return;
+  }
+  uint64_t counts = atomic_fetch_add_explicit(&o->counts, CW_COUNT_FINISHED, CW_RELAXED) + CW_COUNT_FINISHED;
+  if (CW_FINISHED(counts) >= CW_STARTED(counts)) all_stopped(c, cw_handle_order(handle), counts);
+}
+
 void cw_proxy_stop(struct cw_proc *p, void *handle);
 void cw_step_stop(struct cw_proc *p, void *handle);
 
 void cw_stop(void *handle) {
   struct cw_proc *p = cw_proc_ready();
-  if (!p) return;
-  switch (cw_handle_kind(handle)) {
-  case CW_KIND_KERNEL: kernel_stop(p, handle); return;
+  if (CW_RARELY(!p)) return;
+  enum cw_kind kind = cw_handle_kind(handle);
+  if (kind == CW_KIND_KERNEL) {
+    kernel_stop(p, handle);
+    return;
+  }
+  switch (kind) {
   case CW_KIND_STEP: cw_step_stop(p, handle); return;
   case CW_KIND_PROXY: cw_proxy_stop(p, handle); return;
   default: return; /* a collective's stop means "queued", which its start has said already */
   }
 }
 
-void cw_record(void *handle, int state, uint64_t value, bool has_value) {
-  switch (cw_handle_kind(handle)) {
-  case CW_KIND_KERNEL:
-    if (state == CW_ST_KERNEL_CH_STOP) cw_kernel_record(handle, has_value ? value : 0);
-    return;
-  case CW_KIND_STEP: cw_step_record(handle, state); return;
-  default: return;
+void cw_record(void *handle, int state, uint64_t value) {
+  enum cw_kind kind = cw_handle_kind(handle);
+  if (kind == CW_KIND_KERNEL) {
+    if (state == CW_ST_KERNEL_CH_STOP) kernel_record(handle, value);
+  } else if (kind == CW_KIND_STEP) {
+    cw_step_record(handle, state);
   }
 }

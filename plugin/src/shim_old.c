@@ -61,7 +61,7 @@ static int stop(void *handle) {
 
 static int record(void *handle, int state, cw_abi_state_v2 *args) {
   (void)args;
-  cw_record(handle, state, 0, false);
+  cw_record(handle, state, 0);
   return 0;
 }
 

@@ -85,8 +85,7 @@ static int NAME(stop_v)(void *handle) {
 
 /* Any thread; args may be NULL. */
 static int NAME(record_v)(void *handle, int state, cw_abi_state_v4 *args) {
-  bool stamp = args && state == CW_ST_KERNEL_CH_STOP;
-  cw_record(handle, state, stamp ? args->kernelCh.pTimer : 0, stamp);
+  cw_record(handle, state, args && state == CW_ST_KERNEL_CH_STOP ? args->kernelCh.pTimer : 0);
   return 0;
 }
 
