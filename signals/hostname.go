@@ -142,8 +142,8 @@ func nicPort(device string) (dev, port string) {
 	if i := strings.LastIndexAny(device, "/:"); i > 0 && digitsOnly(device[i+1:]) {
 		return device[:i], device[i+1:]
 	}
-	if strings.Count(device, "_") == 2 {
-		if i := strings.LastIndexByte(device, '_'); digitsOnly(device[i+1:]) {
+	if i := strings.LastIndexByte(device, '_'); i > 0 && digitsOnly(device[i+1:]) { // "mlx5_0_1", but not "mlx5_bond_0"
+		if k := strings.LastIndexByte(device[:i], '_'); k > 0 && digitsOnly(device[k+1:i]) {
 			return device[:i], device[i+1:]
 		}
 	}

@@ -126,10 +126,15 @@ func (t *jobTable) fill(r *Reader) {
 			slices.Sort(j.Hosts)
 		}
 	}
-	if t.ownersAt == len(r.owners) && t.entitiesAt == r.ident.epoch && t.sharesAt == len(t.gpuJobs) {
+	for _, jobs := range t.gpuJobs {
+		for id := range jobs {
+			t.list[t.index(id)].seen(time.UnixMilli(r.now))
+		}
+	}
+	if t.ownersAt == len(r.owners) && t.entitiesAt == r.ident.epoch && t.builtAt == t.built {
 		return
 	}
-	t.ownersAt, t.entitiesAt, t.sharesAt = len(r.owners), r.ident.epoch, len(t.gpuJobs)
+	t.ownersAt, t.entitiesAt, t.builtAt = len(r.owners), r.ident.epoch, t.built
 	t.devices(r)
 }
 
