@@ -12,7 +12,7 @@ import (
 )
 
 func detectorOptions(cfg *config.Config) detectors.Options {
-	return detectors.Options{Interval: cfg.Global.Interval.Std()}
+	return detectors.Options{Interval: cfg.Global.Interval.Std(), Dump: cfg.Signals.Dump.Std()}
 }
 
 func diagnosisOptions(cfg *config.Config) (diagnosis.Options, error) {
@@ -57,6 +57,7 @@ func incidentOptions(cfg *config.Config) (incidents.Options, error) {
 		HeldLimit:     in.DataGone.Std(),
 		HistoryWindow: in.History.Std(),
 
+		History:        in.HistorySize,
 		RepeatOffender: in.RepeatOffender,
 		CoolDown:       in.CoolDown.Std(),
 	}
