@@ -238,6 +238,9 @@ func (w *windows) ready(ch *channel, now int64) bool {
 			active++
 		}
 	}
+	if ch.seq == 0 && age < 2*w.dump {
+		active = max(active, int(ch.group.NRanks)) // members not seen yet
+	}
 	switch {
 	case age >= 20*w.dump:
 		return fresh > 0
