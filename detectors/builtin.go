@@ -9,6 +9,7 @@ func builtin(o Options) []Detector {
 		newLateness(o, w),
 		newStages(w),
 		newTransfer(o, w),
+		newProfile(w),
 		newProgress(o),
 	)
 }
