@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,15 +219,17 @@ func TestTooLargeIsHalved(t *testing.T) {
 func TestRotatedToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)
-		token, valid := "old", "new"
+		var stale atomic.Bool
 		tr := roundTrip(func(r *http.Request) (*http.Response, error) {
 			r = r.Clone(r.Context())
-			r.Header.Set("Authorization", "Bearer "+token)
-			token = "new" // the file is read again for each request
+			r.Header.Set("Authorization", "Bearer new")
+			if stale.Swap(false) { // the file is read again for each request
+				r.Header.Set("Authorization", "Bearer old")
+			}
 			return f.RoundTrip(r)
 		})
 		f.answer = func(w http.ResponseWriter, r *http.Request, _ models.PostableAlerts) bool {
-			if r.Header.Get("Authorization") == "Bearer "+valid {
+			if r.Header.Get("Authorization") == "Bearer new" {
 				return false
 			}
 			w.WriteHeader(401)
@@ -234,9 +237,11 @@ func TestRotatedToken(t *testing.T) {
 		}
 		target := f.target("am")
 		target.NewTransport = func(DialFunc) (http.RoundTripper, error) { return tr, nil }
-		r := start(t, nil, nil, target)
-		token = "old" // the greeting has used one
-		r.tick(2, down("a"))
+		r := start(t, nil, func(o *Options) { o.PollInterval = time.Hour }, target)
+		r.tick(1, down("a"))
+		stale.Store(true)
+		r.tick(1, down("a"))
+		require.Len(t, f.posts, 2)
 		require.Len(t, f.firing(), 1, "one retry at once")
 	})
 }
@@ -280,11 +285,12 @@ func TestPathPrefixAndBasicAuth(t *testing.T) {
 func TestPanickingReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		target := f.target("am")
 		target.NewTransport = func(DialFunc) (http.RoundTripper, error) {
 			return roundTrip(func(r *http.Request) (*http.Response, error) {
-				if broken {
+				if broken.Load() {
 					panic("unexpected success response")
 				}
 				return f.RoundTrip(r)
@@ -293,7 +299,7 @@ func TestPanickingReader(t *testing.T) {
 		r := start(t, nil, nil, target)
 		r.tick(2, down("a"))
 		require.Equal(t, "transport", r.n.Conditions()[0].Reason)
-		broken = false
+		broken.Store(false)
 		r.tick(3, down("a"))
 		require.Len(t, f.firing(), 1)
 	})
