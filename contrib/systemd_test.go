@@ -113,7 +113,7 @@ func TestUserAndFolders(t *testing.T) {
 		mode         os.FileMode
 	}{
 		{"collwatch", "etc/collwatch", os.ModeDir | 0o750},
-		{"collwatch-exporter", "dev/shm/collwatch", os.ModeDir | os.ModeSticky | os.ModeSetgid | 0o777},
+		{"collwatch-exporter", "dev/shm/collwatch", os.ModeDir | os.ModeSticky | os.ModeSetgid | 0o773},
 	} {
 		run("systemd-sysusers", "systemd/sysusers.d/"+tt.name+".conf")
 		users, err := os.ReadFile(filepath.Join(root, "etc/passwd"))

@@ -37,6 +37,28 @@ static void no_permission(struct world *w) {
   unwatched(w, w->dir);
 }
 
+/* A node's folder: anybody may make files and nobody sees those of others; the exporter's group reads them. */
+static void shared_folder(struct world *w) {
+  if (geteuid() != 0) return;
+  world_load(w);
+  CHECK(chown(w->dir, 4321, 4321) == 0 && chmod(w->dir, 03773) == 0 && setgid(65534) == 0 && setuid(65534) == 0, "drop");
+  struct host_comm c = world_open(w, 1, 0, 4);
+  whole_coll(&c, 1, 4, 100);
+  CHECK(w->warnings == 0, "warned");
+  struct stat st;
+  FILE *f = fopen("/proc/self/maps", "r");
+  bool found = false;
+  for (char line[600]; f && fgets(line, sizeof line, f);) {
+    char *at = strstr(line, w->dir);
+    if (!at) continue;
+    at[strcspn(at, "\n")] = 0;
+    found = stat(at, &st) == 0 && st.st_gid == 4321 && st.st_uid == 65534 && (st.st_mode & 07777) == 0640;
+  }
+  if (f) fclose(f);
+  CHECK(found, "file of the wrong group or mode, or none");
+  host_finalize(&c);
+}
+
 /* A full tmpfs: no bus error, the head fits or not, and a communicator without room is not watched. */
 static void full_tmpfs(struct world *w) {
   static const char *const sizes[] = {"size=4k", "size=16k", "size=400k"};
@@ -97,5 +119,5 @@ static void turnover(struct world *w) {
 
 const struct scenario scen_bad[] = {
   {"no_such_parent", 2, no_such_parent}, {"dir_is_file", 2, dir_is_file}, {"read_only", 2, read_only}, {"dir_is_link", 2, dir_is_link},
-  {"no_permission", 2, no_permission}, {"full_tmpfs", 2, full_tmpfs}, {"many_comms", 2, many_comms}, {"turnover", 2, turnover}, {0},
+  {"no_permission", 2, no_permission}, {"shared_folder", 2, shared_folder}, {"full_tmpfs", 2, full_tmpfs}, {"many_comms", 2, many_comms}, {"turnover", 2, turnover}, {0},
 };

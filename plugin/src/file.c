@@ -17,9 +17,11 @@
 #define CW_RELEASE "unknown"
 #endif
 
+/* As a path only: in the shared folder of a node jobs may make files but not list those of others. */
 static int open_dir(const char *path) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0) fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+  int fd = open(path, flags);
+  if (fd < 0 && errno == ENOENT && mkdir(path, 0750) == 0) fd = open(path, flags);
   return fd;
 }
 
