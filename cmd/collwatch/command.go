@@ -104,6 +104,7 @@ var commands = []func(*kingpin.Application) (string, action){
 	runCommand,
 	replayCommand,
 	checkConfigCommand,
+	coverageCommand,
 	demoCommand,
 	explainCommand,
 	hangCommand,
