@@ -1,7 +1,9 @@
 package embedprom
 
 import (
+	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -34,4 +36,19 @@ func checkLine(t *testing.T, line []byte) {
 	if !math.IsNaN(v) || !math.IsNaN(got.v) {
 		require.Equal(t, v, got.v)
 	}
+}
+
+// FuzzSample checks that the quick reading of a line agrees with that of the
+// Prometheus library.
+func FuzzSample(f *testing.F) {
+	for _, line := range strings.Split(goodText, "\n") {
+		f.Add([]byte(line))
+	}
+	f.Add([]byte(`m{a="}"} 0x1p3 1`))
+	f.Add([]byte(`m{} -0 1e3 # {} 1`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if bytes.IndexByte(line, '\n') < 0 {
+			checkLine(t, line)
+		}
+	})
 }
