@@ -61,6 +61,11 @@ const (
 	CodeKernel       = "kernel_differs"    // PeerOutlier; release in Entity.Detail
 	CodeDrained      = "drained"           // Fact: out of service by decision
 
+	// Jobs.
+	CodeBelowShape  = "below_shape"  // BaselineShape: a job far below others of its shape
+	CodeAtShape     = "at_shape"     // BaselineShape: a job of that shape that is as fast as usual
+	CodeSocketsOnly = "sockets_only" // Fact: a job across hosts whose bytes go through sockets, not through its NICs
+
 	// Inputs.
 	CodeExporterDown = "exporter_down" // Missing; exporter in Entity.Detail
 	CodeZeroRows     = "zero_rows"     // Missing

@@ -6,5 +6,6 @@ func facts() []Detector {
 		newTelemetry(), newHostEvents(), newPortState(), newLinkEvents(), newPortRate(), newPortErrors(), newCongestion(), newTraffic(),
 		newSwitchPorts(), newSwitchCounters(), newGPUClock(), newGPUHeat(), newXid(), newGPUHealth(), newVanish(), newGPUPCIe(),
 		newNVLinkErrors(), newInside(), newHostPressure(),
+		newShapes(), newFallback(),
 	}
 }

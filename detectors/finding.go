@@ -58,6 +58,8 @@ type Finding struct {
 	Since time.Time
 	// Count is the number of events since Since, for Event.
 	Count float64
+	// Hosts are the hosts of Job where the job may be gone from the snapshot.
+	Hosts []string
 	// Code names the fact: "port_not_active", "rate_below_peers", "xid_79".
 	Code string
 }

@@ -140,11 +140,46 @@ func (c *Case) broken(facts []gpuFact) []Hypothesis {
 			h.Confidence, h.Severity, h.Evidence = f.conf, f.severity, f.evidence
 			h.Next = f.action + cordonAdvice
 			h.Immediate = h.JobEnded
+			h.Mute = c.mayStall(&h, f)
 			out = append(out, h)
 		}
 	}
 	return out
 }
+
+// stallHold is how long a fact that stops a job waits for the stall: the owner
+// of the job is told once, with the fact as the reason.
+const stallHold = 200 * time.Second
+
+// mayStall says whether a job that ran on a GPU is about to be told as stalled
+// by this very fact: the GPU is lost or of no use, or progress stopped already.
+func (c *Case) mayStall(h *Hypothesis, f gpuFact) bool {
+	if h.Job == "" || h.JobEnded || c.Now.Sub(f.since) >= stallHold {
+		return false
+	}
+	if f.reason == "gpu_lost" {
+		return true
+	}
+	for _, code := range f.codes {
+		if c.xidClass(code) == XidFatal {
+			return true
+		}
+	}
+	p := c.Progress(h.Job)
+	if p == nil {
+		return false
+	}
+	for _, clock := range p.Clocks {
+		if !clock.Running && clock.Stopped.After(f.since.Add(-samplingSlack)) {
+			return true
+		}
+	}
+	return false
+}
+
+// primaryHold is how long a fault of an unnamed domain waits for the Xid that
+// marks the primary GPU: one collection and two scrapes of DCGM.
+const primaryHold = 90 * time.Second
 
 // domainBurst is how far apart the Xids of one domain fault may be seen.
 const domainBurst = 3 * time.Minute
@@ -213,6 +248,8 @@ func (c *Case) domainFault(domain string, list []gpuFact, hosts []string) Hypoth
 		h.Evidence = append(h.Evidence, p.evidence...)
 	} else if domain == "" {
 		h.TieSet = len(list)
+		// The code that marks the primary may come with the next scrape.
+		h.Mute = c.Now.Sub(h.StartedAt) < primaryHold
 	}
 	h.Evidence = append(h.Evidence, tell(signals.GPUXid, signals.Entity{}, true, "NVLink Xids on %d GPUs of %s within %s", len(list), count(len(hosts), "host"), Span(domainBurst)))
 	return h

@@ -50,12 +50,12 @@ func TestThrottle(t *testing.T) {
 			fault: func(r *rig) { r.Set(signals.GPUSMClock, 345e6, gpu); r.Set(signals.GPUClockReasons, 0x1, gpu) },
 		},
 		{
-			name: "a hot rack", fault: rack, after: 3 * time.Minute,
+			name: "a hot rack", fault: rack, after: 5 * time.Minute,
 			want:  []string{"thermal_group rack warning high rack:r3"},
 			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 4, v.AffectedHosts) },
 		},
 		{
-			name: "a hot group without rack data", fault: rack, after: 3 * time.Minute,
+			name: "a hot group without rack data", fault: rack, after: 5 * time.Minute,
 			setup: func(r *rig) { r.Without(signals.HostParent) },
 			want:  []string{"thermal_group host_group warning medium node:gpu-009 node:gpu-010 node:gpu-011 node:gpu-012"},
 		},
@@ -70,7 +70,7 @@ func TestGPUFault(t *testing.T) {
 	gpu := snaptest.GPU("gpu-012", 4)
 	runAll(t, []scenario{
 		{
-			name: "off the bus", after: 2 * time.Minute,
+			name: "off the bus", after: 4 * time.Minute,
 			fault: func(r *rig) {
 				r.Set(signals.GPUXid, 79, gpu)
 				r.run(30 * time.Second)
@@ -79,7 +79,7 @@ func TestGPUFault(t *testing.T) {
 			want: []string{"gpu_fault xid critical high gpu:gpu-012/GPU4"},
 		},
 		{
-			name: "vanished without a word", after: 2 * time.Minute, fault: func(r *rig) { r.Gone(signals.None, gpu) },
+			name: "vanished without a word", after: 5 * time.Minute, fault: func(r *rig) { r.Gone(signals.None, gpu) },
 			want: []string{"gpu_fault gpu_lost critical medium gpu:gpu-012/GPU4"},
 		},
 		{

@@ -9,12 +9,55 @@ import (
 
 // throttleFamily judges GPUs that run below the clock of their job: one, most of
 // a host, or a rack.
-func throttleFamily() Family {
-	return Family{Name: "throttle", Judge: func(c *Case) []Hypothesis {
-		gpus := c.throttled()
-		groups, rest := c.hotGroups(gpus)
-		return append(groups, c.singles(rest)...)
-	}}
+func newThrottleFamily() Family {
+	f := &throttleFamily{groups: map[string]*hotGroup{}}
+	return Family{Name: "throttle", Judge: f.judge}
+}
+
+type throttleFamily struct {
+	groups map[string]*hotGroup // by rack, "" for hosts whose rack is unknown
+}
+
+// hotGroup is a group of hosts that got hot together. Its members are those it
+// had when it was first told, so that it keeps its name.
+type hotGroup struct {
+	hosts      map[string]bool
+	grew, seen time.Time
+	told       bool
+}
+
+// groupHold is how long a group must not have grown before it is told.
+const groupHold = 90 * time.Second
+
+func (f *throttleFamily) judge(c *Case) []Hypothesis {
+	gpus := c.throttled()
+	groups, rest := f.hotGroups(c, gpus)
+	singles := c.singles(rest)
+	if len(groups) == 0 && c.gettingHot() {
+		for i := range singles {
+			singles[i].Mute = singles[i].Reason == "thermal"
+		}
+	}
+	for rack, g := range f.groups {
+		if c.Now.Sub(g.seen) > 10*time.Minute {
+			delete(f.groups, rack)
+		}
+	}
+	return append(groups, singles...)
+}
+
+// gettingHot says whether GPUs of several hosts became hot a moment ago: a
+// group may be forming, and its first member is not the culprit.
+func (c *Case) gettingHot() bool {
+	hosts := map[string]bool{}
+	for _, code := range []string{detectors.CodeHot, detectors.CodeClockBelow} {
+		for _, x := range c.Code(code) {
+			if c.Now.Sub(x.Since) < 4*groupHold {
+				hosts[x.Entity.Host] = true
+			}
+		}
+	}
+	return len(hosts) >= c.opts.MinMembers
 }
 
 // throttledGPU is one GPU that meets the needs of gpu_throttle.
@@ -175,34 +218,36 @@ func (c *Case) lossSeverity(h *Hypothesis) {
 }
 
 // hotGroups finds racks, or groups of hosts, that are hot and slow together.
-func (c *Case) hotGroups(gpus []throttledGPU) (out []Hypothesis, rest []throttledGPU) {
+func (f *throttleFamily) hotGroups(c *Case, gpus []throttledGPU) (out []Hypothesis, rest []throttledGPU) {
 	perHost := map[string]int{}
 	for _, g := range gpus {
 		if g.reason == "thermal" {
 			perHost[g.gpu.Host]++
 		}
 	}
-	racks := map[string][]string{}
+	racks, partly := map[string][]string{}, map[string][]string{}
+	names := map[string]bool{}
 	for host, n := range perHost {
+		rack := c.Fabric.Rack(host)
+		partly[rack] = append(partly[rack], host)
 		if 2*n >= c.gpusOn(host) {
-			rack := c.Fabric.Rack(host)
 			racks[rack] = append(racks[rack], host)
+			names[rack] = true
 		}
 	}
 	taken := map[string]bool{}
-	names := map[string]bool{}
-	for rack := range racks {
-		names[rack] = true
-	}
 	for _, rack := range sortedSet(names) {
 		hosts := racks[rack]
 		if len(hosts) < c.opts.MinMembers || rack != "" && float64(len(hosts)) <= c.opts.Majority*float64(len(c.Fabric.InRack(rack))) {
 			continue
 		}
-		for _, host := range hosts {
+		for _, host := range append(partly[rack], c.Fabric.InRack(rack)...) {
 			taken[host] = true
 		}
-		out = append(out, c.hotGroup(rack, hosts, gpus))
+		g := f.group(c, rack, partly[rack])
+		h := c.hotGroup(rack, sortedSet(g.hosts), gpus)
+		h.Mute = !g.told
+		out = append(out, h)
 	}
 	for _, g := range gpus {
 		if !taken[g.gpu.Host] {
@@ -210,6 +255,23 @@ func (c *Case) hotGroups(gpus []throttledGPU) (out []Hypothesis, rest []throttle
 		}
 	}
 	return out, rest
+}
+
+// group remembers the members of a group until it is told.
+func (f *throttleFamily) group(c *Case, rack string, hosts []string) *hotGroup {
+	g := f.groups[rack]
+	if g == nil {
+		g = &hotGroup{hosts: map[string]bool{}, grew: c.Now}
+		f.groups[rack] = g
+	}
+	g.seen = c.Now
+	for _, host := range hosts {
+		if !g.told && !g.hosts[host] {
+			g.hosts[host], g.grew = true, c.Now
+		}
+	}
+	g.told = g.told || c.Now.Sub(g.grew) >= groupHold
+	return g
 }
 
 func (c *Case) hotGroup(rack string, hosts []string, gpus []throttledGPU) Hypothesis {
@@ -247,7 +309,9 @@ func (c *Case) hotGroup(rack string, hosts []string, gpus []throttledGPU) Hypoth
 		where = "hosts " + listed(hosts)
 	}
 	h.Evidence = append(h.Evidence, tell(signals.GPUTemp, signals.Entity{}, true, "%s: %d GPUs on %s are hot and slower together", where, len(things), count(len(hosts), "host")))
-	h.Evidence = append(h.Evidence, sample.evidence...)
+	if sample != nil {
+		h.Evidence = append(h.Evidence, sample.evidence...)
+	}
 	c.lossSeverity(&h)
 	return h
 }
