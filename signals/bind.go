@@ -56,7 +56,7 @@ func (r *Reader) bind(st *series, ls promapi.Labels) {
 	if e.Host != "" && (c.Kind == KindHost || c.Kind == KindNIC || c.Kind == KindGPU) {
 		st.host = r.hostIndex(e.Host)
 	}
-	if e.Kind == KindComm || e.Kind == KindRank || c.Join == JoinHeartbeat {
+	if (e.Kind == KindComm || e.Kind == KindRank) && !c.Join.silent() {
 		st.owner = r.ownerOf(e.Job, e.Host, e.Device)
 	}
 	if c.Dumped {
@@ -72,7 +72,7 @@ func (r *Reader) bind(st *series, ls promapi.Labels) {
 	id := r.entities.Intern(e)
 	st.slot = r.slotOf(c, id)
 	if wasSlot >= 0 && wasSlot != st.slot {
-		r.groups.drop(r.slots[wasSlot].entity)
+		r.ungroup(&r.slots[wasSlot])
 	}
 	if wasOwner >= 0 && wasOwner != st.owner {
 		r.owners[wasOwner].gone = true
@@ -80,9 +80,6 @@ func (r *Reader) bind(st *series, ls promapi.Labels) {
 	}
 	if st.owner >= 0 {
 		r.owners[st.owner].gone = false
-	}
-	if e.Kind == KindComm {
-		r.groups.add(id, e)
 	}
 }
 

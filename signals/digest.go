@@ -80,6 +80,7 @@ func (r *Reader) finish() {
 	r.markErrors()
 	r.groups.update(r)
 	r.jobs.publish(r)
+	r.snap.Entities, r.snap.Generation = r.entities, r.generation
 	r.snap.Groups, r.snap.GroupOf = r.groups.list, r.groups.of
 	r.gaps()
 }

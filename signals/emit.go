@@ -18,10 +18,15 @@ const betterFor = 3 * 60 * 1000
 // the better dialect wins, and within one dialect the newest sample, or the
 // size that spoke before.
 func (r *Reader) emit(st *series, c *compiled, w row) {
+	s := &r.slots[st.slot]
 	if st.owner >= 0 && !r.admit(st.owner, c, w.t) {
+		r.ungroup(s)
 		return
 	}
-	s := &r.slots[st.slot]
+	if c.Kind == KindComm && !s.grouped {
+		s.grouped = true
+		r.groups.add(s.entity, r.entities.Of(s.entity))
+	}
 	if c.rank < s.better || w.t-s.betterT > betterFor {
 		s.better = c.rank
 	}
@@ -51,6 +56,14 @@ func (r *Reader) emit(st *series, c *compiled, w row) {
 	if c.Kind == KindComm {
 		f.Dump = append(f.Dump, w.dump)
 		f.Bytes = append(f.Bytes, float64(st.bytes))
+	}
+}
+
+// ungroup takes a row that is not used out of its communicator.
+func (r *Reader) ungroup(s *slot) {
+	if s.grouped {
+		s.grouped = false
+		r.groups.drop(s.entity)
 	}
 }
 

@@ -138,6 +138,8 @@ func (r *Reader) sane(st *series, c *compiled, v float64) (float64, bool) {
 	case math.IsNaN(v) || math.IsInf(v, 0) || (c.positive && (v < 0 || v > 9e18)):
 		r.stats.note(c, noteSentinel)
 		return 0, false
+	case c.Type == Info:
+		return 1, true
 	case c.Max > 0 && v > c.Max:
 		r.stats.note(c, noteRange)
 		return 0, false

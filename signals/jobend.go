@@ -33,7 +33,7 @@ func (t *jobTable) judge(r *Reader) {
 		case len(t.placed[j.ID]) > 0:
 			j.Ended, j.revived, j.endedAt = false, false, 0
 		case j.revived:
-		case j.everPlaced || t.managesHostsOf(j):
+		case j.everPlaced || t.managesHostsOf(j, r.now):
 			t.end(j, r.now)
 		case t.free(r, j):
 			t.end(j, r.now)
@@ -48,9 +48,10 @@ func (t *jobTable) end(j *jobState, now int64) {
 }
 
 // managesHostsOf says that the scheduler knows the job's hosts, so that its
-// silence about the job means something.
-func (t *jobTable) managesHostsOf(j *jobState) bool {
-	if len(j.Hosts) == 0 {
+// silence about the job means something. A job that still has news is none of
+// that scheduler's, whatever it calls its own jobs.
+func (t *jobTable) managesHostsOf(j *jobState, now int64) bool {
+	if len(j.Hosts) == 0 || now-j.LastSeen.UnixMilli() < reviveAfter {
 		return false
 	}
 	for _, h := range j.Hosts {
@@ -131,10 +132,10 @@ func (t *jobTable) fill(r *Reader) {
 			t.list[t.index(id)].seen(time.UnixMilli(r.now))
 		}
 	}
-	if t.ownersAt == len(r.owners) && t.entitiesAt == r.ident.epoch && t.builtAt == t.built {
+	if t.ownersAt == len(r.owners) && t.entitiesAt == r.ident.epoch && t.builtAt == t.built && t.slotsAt == len(r.slots) {
 		return
 	}
-	t.ownersAt, t.entitiesAt, t.builtAt = len(r.owners), r.ident.epoch, t.built
+	t.ownersAt, t.entitiesAt, t.builtAt, t.slotsAt = len(r.owners), r.ident.epoch, t.built, len(r.slots)
 	t.devices(r)
 }
 
@@ -183,6 +184,7 @@ func (t *jobTable) devices(r *Reader) {
 			add(job, k[0], k[1])
 		}
 	}
+	t.exclusive(r, gpus, add)
 	for job, set := range gpus {
 		j := t.list[t.index(job)]
 		j.GPUs = j.GPUs[:0:0]
@@ -198,6 +200,28 @@ func (t *jobTable) devices(r *Reader) {
 				j.Hosts = append(j.Hosts, h)
 			}
 			slices.Sort(j.Hosts)
+		}
+	}
+}
+
+// exclusive gives a placed job all GPUs of the hosts that it has alone, where
+// nothing else tells which it uses.
+func (t *jobTable) exclusive(r *Reader, gpus map[string]map[Entity]bool, add func(job, host, device string)) {
+	told := map[[2]string]bool{}
+	for job, set := range gpus {
+		for e := range set {
+			told[[2]string{job, e.Host}] = true
+		}
+	}
+	for i := range r.slots {
+		s := &r.slots[i]
+		if s.signal != GPUUtil && s.signal != GPUSMClock {
+			continue
+		}
+		e := r.entities.Of(s.entity)
+		jobs := t.onHost[e.Host]
+		if e.Detail == "" && len(jobs) == 1 && !told[[2]string{jobs[0], e.Host}] {
+			add(jobs[0], e.Host, e.Device)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func (r *Reader) join(st *series, c *compiled, a *answer, ref promapi.Ref, sampl
 		return
 	}
 	if st.rec < 0 {
-		st.rec = r.jobs.record(r.recordOf(st, c, a.src.in.Labels(ref)))
+		st.rec, st.record = r.jobs.record(r.recordOf(st, c, a.src.in.Labels(ref))), true
 	}
 	rec := &r.jobs.records[st.rec]
 	rec.lastT, rec.lastV = last.T, last.V

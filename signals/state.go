@@ -25,9 +25,10 @@ type series struct {
 	dump  int32 // file of window means, -1 none
 	rec   int32 // record of its join, -1 none
 
-	bytes float32 // size of its messages
-	epoch uint32  // identity epoch of the binding
-	rule  int16
+	bytes  float32 // size of its messages
+	epoch  uint32  // identity epoch of the binding
+	rule   int16
+	record bool // rec counts records of relations
 }
 
 // slot is one entity of one signal.
@@ -40,6 +41,7 @@ type slot struct {
 	wasChanged int64
 	wasBytes   float32
 	known      bool
+	grouped    bool  // known to groups
 	betterT    int64 // newest sample of the best dialect
 	entity     EntityID
 	row        int32

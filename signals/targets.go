@@ -1,6 +1,10 @@
 package signals
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // targetTable knows the scrape targets and whether they answer.
 type targetTable struct {
@@ -91,6 +95,14 @@ func (r *Reader) gaps() {
 		}
 	}
 	r.targetGaps(down)
+	for host := range r.hostIdx {
+		if r.last(ScrapeOK, Entity{Kind: KindHost, Host: host, Detail: "textfile_content"}) == 0 {
+			r.snap.Gaps = append(r.snap.Gaps, Gap{Host: host, Source: "node", Reason: "stale_file", Since: r.snap.Time})
+		}
+	}
+	slices.SortFunc(r.snap.Gaps, func(a, b Gap) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Reason, b.Reason))
+	})
 }
 
 // targetGaps looks at each dialect at each target.
