@@ -14,19 +14,19 @@ type jobTable struct {
 	known   map[string]time.Time
 	records []record
 
-	newest         map[int]int64                 // per dialect: newest sample of its relations
-	placed         map[string]map[string]bool    // job -> hosts, from relations that hold
-	managed        map[string]bool               // hosts that a scheduler ever placed a job on
-	podJob         map[[2]string]string          // namespace and pod -> job
-	byPod          map[string]string             // pod as a host name -> job, "" if several
-	gpuJobs        map[[2]string]map[string]bool // host and device -> jobs
-	onHost         map[string][]string           // host -> placed jobs
-	asked          map[[3]string]string
-	dirty          bool
-	ownersAt       int
-	entitiesAt     uint32
-	built, builtAt uint32 // times the tables were rebuilt, and as of the last list of devices
-	out            []*Job
+	newest            map[int]int64                 // per dialect: newest sample of its relations
+	placed            map[string]map[string]bool    // job -> hosts, from relations that hold
+	managed           map[string]bool               // hosts that a scheduler ever placed a job on
+	podJob            map[[2]string]string          // namespace and pod -> job
+	byPod             map[string]string             // pod as a host name -> job, "" if several
+	gpuJobs           map[[2]string]map[string]bool // host and device -> jobs
+	onHost            map[string][]string           // host -> placed jobs
+	asked             map[[3]string]string
+	dirty             bool
+	ownersAt, slotsAt int
+	entitiesAt        uint32
+	built, builtAt    uint32 // times the tables were rebuilt, and as of the last list of devices
+	out               []*Job
 }
 
 // jobState is a Job and what its end is judged by.
