@@ -170,9 +170,13 @@ func (r *Reader) compactSource(s *source, since int64) {
 			live++
 		}
 	}
-	if n := s.in.Len(); n < compactFloor || n < 4*live {
-		return
+	if n := s.in.Len(); n > compactFloor && n > 4*live {
+		r.renew(s, since)
 	}
+}
+
+// renew starts a new epoch of the interner with the living label sets only.
+func (r *Reader) renew(s *source, since int64) {
 	type kept struct {
 		st series
 		ls labelSet
