@@ -98,6 +98,10 @@ fmt: ## format the sources
 lint: ## golangci-lint with .golangci.yml
 	$(LINT) run
 
+.PHONY: lint-fix
+lint-fix: ## the same, mending what linters can mend
+	$(LINT) run --fix
+
 .PHONY: vuln
 vuln: ## known vulnerabilities; needs the database at https://vuln.go.dev, so it is no part of check
 	$(GO) tool -modfile=tools/go.mod govulncheck ./...

@@ -54,3 +54,13 @@ func TestIndexHasEveryPage(t *testing.T) {
 		}
 	}
 }
+
+// TestCIRunsWhatTheReadmeSays holds CI to the command that newcomers are told.
+func TestCIRunsWhatTheReadmeSays(t *testing.T) {
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	require.Contains(t, string(readme), "\nmake test ")
+	script, err := os.ReadFile("../.ci/run")
+	require.NoError(t, err)
+	require.Contains(t, string(script), "\nstep test\nstep e2e-long\n")
+}
