@@ -1,6 +1,7 @@
 package contrib
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -81,9 +82,7 @@ func (c amConfig) inhibited(t *testing.T, source, target labelSet) bool {
 
 func with(base labelSet, pairs ...string) labelSet {
 	out := labelSet{}
-	for k, v := range base {
-		out[k] = v
-	}
+	maps.Copy(out, base)
 	for i := 0; i < len(pairs); i += 2 {
 		out[pairs[i]] = pairs[i+1]
 	}
@@ -99,9 +98,11 @@ func exampleConfig(t *testing.T) amConfig {
 	return c
 }
 
-var nicAlert = labelSet{"alertname": "CollwatchNicDegraded", "class": "nic_degraded", "severity": "critical", "cluster": "alpha",
+var nicAlert = labelSet{
+	"alertname": "CollwatchNicDegraded", "class": "nic_degraded", "severity": "critical", "cluster": "alpha",
 	"job_id": "48213", "suspect_kind": "nic", "suspect_node": "gpu-007", "suspect_device": "mlx5_3", "scope": "rail:3",
-	"owner_domain": "infrastructure", "source": "collwatch"}
+	"owner_domain": "infrastructure", "source": "collwatch",
+}
 
 func TestExampleRoutes(t *testing.T) {
 	c := exampleConfig(t)
