@@ -101,6 +101,7 @@ func TestOneComponentManyJobs(t *testing.T) {
 	inc := d.m.Live()[0]
 	require.Equal(t, []string{"48213", "2"}, inc.Jobs)
 	require.Equal(t, "48213", inc.Labels["job_id"])
+	require.Equal(t, "48213", inc.Verdict.Job, "text and labels tell of one job")
 
 	t.Run("the first job harmed gets its alert", func(t *testing.T) {
 		d := drive(t, incidents.Options{})

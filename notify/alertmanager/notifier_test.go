@@ -238,6 +238,18 @@ func TestReadbackFindsWhatWasLost(t *testing.T) {
 	})
 }
 
+func TestReadbackDoesNotWaitForTheRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, time.Now)
+		r := start(t, nil, func(o *Options) { o.ResendDelay = time.Hour }, f.target("am"))
+		r.tick(3, down("a"))
+		f.set(func() { clear(f.alerts) })
+		r.tick(13, down("a"))
+		require.Len(t, f.firing(), 1)
+		require.Equal(t, 2, f.count())
+	})
+}
+
 func TestHealthyMembersHearOfSickOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newFake(t, time.Now), newFake(t, time.Now)
