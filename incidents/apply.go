@@ -208,7 +208,7 @@ func (t *tick) jobEnded(inc *Incident, job string) {
 	if inc.JobEnded || inc.Verdict.Job != job || job == "" {
 		return
 	}
-	inc.JobEnded = true
+	inc.JobEnded, inc.JobEndedAt = true, t.at
 	if inc.Announced {
 		t.update(inc, inc.Severity, fmt.Sprintf("job %s ended", job))
 	}

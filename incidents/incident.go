@@ -91,6 +91,9 @@ type Incident struct {
 	Flaps int `json:"flaps,omitempty"`
 	// JobEnded is set when its job ended while it was there.
 	JobEnded bool `json:"job_ended,omitempty"`
+	// JobEndedAt is when that was noticed: a fault seen long afterwards did
+	// not end with the job.
+	JobEndedAt time.Time `json:"job_ended_at"`
 	// Folded is set for an incident that stands for many of its class.
 	Folded bool `json:"folded,omitempty"`
 	// Cleared is set when a person ended a latched incident by hand.

@@ -174,6 +174,17 @@ func TestJobEndedIsTheReason(t *testing.T) {
 	require.Equal(t, []string{"resolve collective_stall job_ended"}, kinds(es))
 }
 
+func TestFaultThatOutlivesItsJobRecovers(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	d.tick(2, nic("gpu-007", "mlx5_3"))
+	d.apply(1, diagnosis.Result{Whole: true, Ended: []string{"48213"}})
+	fleet := nic("gpu-007", "mlx5_3")
+	fleet.Job = ""
+	d.tick(40, fleet)
+	es := d.tick(10)
+	require.Equal(t, []string{"resolve link_down recovered"}, kinds(es))
+}
+
 func TestFlapLatches(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	v := nic("gpu-015", "mlx5_1")

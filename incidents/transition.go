@@ -13,7 +13,10 @@ import (
 func (t *tick) newPending(v *diagnosis.Verdict) *Incident {
 	inc := &Incident{
 		Key: keyOf(v), Verdict: *v, ActiveAt: t.at, StartedAt: v.StartedAt,
-		Reasons: nonEmpty(v.Reason), JobEnded: v.JobEnded,
+		Reasons: nonEmpty(v.Reason),
+	}
+	if v.JobEnded {
+		inc.JobEnded, inc.JobEndedAt = true, t.at
 	}
 	inc.ID = newID(inc.Key, t.at)
 	inc.Thread = inc.ID
@@ -278,7 +281,7 @@ func (t *tick) latchOf(inc *Incident, p Policy) time.Duration {
 
 func (t *tick) resolveClear(inc *Incident) {
 	text := fmt.Sprintf("not seen in %d evaluations in a row over %s with all inputs there", inc.Clear, inc.ClearFor)
-	if inc.JobEnded {
+	if inc.JobEnded && !inc.LastSeen.After(inc.JobEndedAt.Add(2*t.opts.Interval)) {
 		t.resolve(inc, JobEnded, fmt.Sprintf("job %s ended; %s", inc.Verdict.Job, text))
 		return
 	}
