@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -49,17 +50,22 @@ func repo(t *testing.T) string {
 }
 
 // writeScenario writes a scenario of the simulator as OpenMetrics text:
-// scenario S01 FILE [seed].
+// scenario S01 FILE [minutes after the onset].
 func writeScenario(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: scenario ID FILE [elsewhere]")
+		ts.Fatalf("usage: scenario ID FILE [minutes]")
 	}
 	s, ok := sim.Find(args[0])
 	if !ok {
 		ts.Fatalf("no scenario %s", args[0])
 	}
+	if len(args) > 2 {
+		minutes, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		s.After = time.Duration(minutes) * time.Minute
+	}
 	om := sim.NewOpenMetrics()
-	run, err := s.New(sim.Params{Seed: 11, Elsewhere: len(args) > 2, Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, om)
+	run, err := s.New(sim.Params{Seed: 11, Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, om)
 	ts.Check(err)
 	ts.Check(run.Cluster.Run(context.Background(), run.Until))
 	f, err := os.Create(ts.MkAbs(args[1]))
