@@ -50,14 +50,8 @@ func newBuilder(m *metrics, limits Limits, node string) *builder {
 
 func (b *builder) process(o *Observation, wall float64, monoNow int64) {
 	gpu, pci := onlyGPU(o.Comms)
-	base := with(nil, "job_id", o.JobID, "node", b.node, "gpu", gpu)
-	key := identity(base)
-	t := b.processes[key]
-	if t == nil {
-		t = &processTotals{labels: base}
-		b.processes[key] = t
-		b.order = append(b.order, key)
-	}
+	t := b.processTotals(o.JobID, gpu)
+	base := t.labels
 	if o.lastEventNs > 0 {
 		t.lastEvent = max(t.lastEvent, wall-float64(monoNow-o.lastEventNs)*1e-9)
 	}
@@ -75,6 +69,24 @@ func (b *builder) process(o *Observation, wall float64, monoNow int64) {
 			t.capped++
 		}
 	}
+}
+
+func (b *builder) processTotals(job, gpu string) *processTotals {
+	base := with(nil, "job_id", job, "node", b.node, "gpu", gpu)
+	key := identity(base)
+	t := b.processes[key]
+	if t == nil {
+		t = &processTotals{labels: base}
+		b.processes[key] = t
+		b.order = append(b.order, key)
+	}
+	return t
+}
+
+// heartbeat notes the time of the last sign of life that another source has seen.
+func (b *builder) heartbeat(o *Observation, at float64) {
+	t := b.processTotals(o.JobID, "")
+	t.lastEvent = max(t.lastEvent, at)
 }
 
 // self serves the series that carry the pid. A process that ended in good order is no dead process.
@@ -169,7 +181,9 @@ func (b *builder) sequences(c *Comm, labels []*dto.LabelPair) {
 		}
 		served[name] = true
 		l := with(labels, "op", name)
-		b.out.gauge(b.m.enqueuedSeq, l, float64(c.EnqueuedSeq[i]))
+		if !c.CompletedOnly {
+			b.out.gauge(b.m.enqueuedSeq, l, float64(c.EnqueuedSeq[i]))
+		}
 		if c.Followed || c.CompletedSeq[i] != 0 {
 			b.out.gauge(b.m.completedSeq, l, float64(c.CompletedSeq[i]))
 		}

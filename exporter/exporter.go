@@ -74,14 +74,13 @@ func (e *Exporter) Gather() ([]*dto.MetricFamily, error) {
 	for i := range pass.Seen {
 		b.process(&pass.Seen[i], float64(wall.UnixNano())*1e-9, mono)
 	}
-	b.totals()
 	if e.compat != nil {
 		e.compat.build(pass.Seen, e.options.Node, mono, b.out)
 	}
-	samples := &Samples{b: b}
 	for _, s := range e.options.Sources {
-		s.Collect(samples)
+		s.Collect(&Samples{b: b})
 	}
+	b.totals()
 	e.note(pass)
 	e.own.update(pass, b, time.Since(begin))
 	own, err := e.options.Registry.Gather()

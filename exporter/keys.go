@@ -2,6 +2,8 @@ package exporter
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	dto "github.com/prometheus/client_model/go"
@@ -66,7 +68,7 @@ func (b *builder) keys(c *Comm, labels []*dto.LabelPair) {
 		hs.add(k)
 	}
 	for _, k := range counterOrder {
-		b.counters(k, counters[k], labels, c.Followed)
+		b.counters(k, counters[k], labels, c)
 	}
 	for _, k := range histogramOrder {
 		l, s := with(labels, "op", k.op, "size_class", k.size, "timing", k.timing), histograms[k]
@@ -88,14 +90,16 @@ func (s *histogramSum) add(k *Key) {
 
 // counters serves one label set. Where completion cannot be seen (light mode, copy engine) started and completed are
 // left out: a zero would look like a hang.
-func (b *builder) counters(k counterKey, s *counterSum, labels []*dto.LabelPair, followed bool) {
+func (b *builder) counters(k counterKey, s *counterSum, labels []*dto.LabelPair, c *Comm) {
 	l := with(labels, "op", k.op, "size_class", k.size, "algo", k.algo, "proto", k.proto)
-	b.out.counter(b.m.enqueued, l, float64(s.enqueued))
 	b.out.counter(b.m.bytes, l, float64(s.bytes))
-	if !followed || k.algo == "CE" {
-		return
+	if !c.CompletedOnly {
+		b.out.counter(b.m.enqueued, l, float64(s.enqueued))
+		if !c.Followed || k.algo == "CE" {
+			return
+		}
+		b.out.counter(b.m.started, l, float64(s.started))
 	}
-	b.out.counter(b.m.started, l, float64(s.started))
 	b.out.counter(b.m.completed, l, float64(s.completed))
 	for i, timing := range timings {
 		if s.timed[i] {
@@ -141,5 +145,7 @@ func count(v uint32) string {
 	}
 	return strconv.FormatUint(uint64(v), 10)
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 func cmpFloat(a, b float64) int { return cmp.Compare(a, b) }

@@ -18,23 +18,25 @@ type liveness struct {
 	procfs string // where the host's /proc is mounted
 }
 
-// alive asks the record lock first, which the kernel drops with the process and which holds across pid namespaces, then
-// /proc by pid and start time. pid is the process's number on this host where it could be found, else 0.
-func (l liveness) alive(f *os.File, p *Process, known uint32) (alive bool, pid uint32) {
-	pid = l.find(p, known)
-	if pid != 0 {
+// alive asks /proc by pid and start time, and the record lock, which the kernel drops with the process and which holds
+// across pid namespaces. pid is the process's number on this host where it could be found, else 0. search allows a walk
+// through all of /proc for a process of another pid namespace.
+func (l liveness) alive(f *os.File, p *Process, known uint32, search bool) (alive bool, pid uint32) {
+	if pid := l.at(p, known); pid != 0 {
 		return true, pid
 	}
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0}
-	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err == nil && lock.Type != unix.F_UNLCK {
-		return true, 0
+	locked := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock) == nil && lock.Type != unix.F_UNLCK
+	if search {
+		if pid := l.search(p); pid != 0 {
+			return true, pid
+		}
 	}
-	return false, 0
+	return locked, 0
 }
 
-// find looks for the pid on this host: the one known from the last time, the file's own number, and if the file comes
-// from another pid namespace whoever has that number there.
-func (l liveness) find(p *Process, known uint32) uint32 {
+// at looks where the process was the last time and under the number that it has for itself.
+func (l liveness) at(p *Process, known uint32) uint32 {
 	if p.StartTicks == 0 {
 		return 0
 	}
@@ -43,8 +45,13 @@ func (l liveness) find(p *Process, known uint32) uint32 {
 			return pid
 		}
 	}
+	return 0
+}
+
+// search looks for whoever has the process's number in another pid namespace and began when it did.
+func (l liveness) search(p *Process) uint32 {
 	var own unix.Stat_t
-	if err := unix.Stat(filepath.Join(l.procfs, "self/ns/pid"), &own); err == nil && own.Ino == p.PIDNS {
+	if err := unix.Stat(filepath.Join(l.procfs, "self/ns/pid"), &own); p.StartTicks == 0 || (err == nil && own.Ino == p.PIDNS) {
 		return 0
 	}
 	entries, err := os.ReadDir(l.procfs)

@@ -30,6 +30,7 @@ type Comm struct {
 	Name, GPU, PCI        string
 	Open                  bool
 	Followed              bool // operations are followed to their end (not in light mode)
+	CompletedOnly         bool // nothing is known of operations before their end
 	ClosedNs, LastEventNs int64
 	APICalls, Unmatched   uint64
 	Drops                 [dropKinds]uint64

@@ -59,6 +59,8 @@ type file struct {
 	id   fileID
 	uid  uint32
 	pid  uint32
+	// searched: /proc was walked through for it, which is dear and done only when something changes.
+	alive, searched bool
 	// expired: its grace is over but the file could not be removed. It is not open any more.
 	expired bool
 	gone    time.Time // when it was first seen dead or without its name
@@ -168,7 +170,11 @@ func (s *store) observe(f *file, named bool, wall time.Time, mono int64, p *Pass
 		p.Rejected[reason(err)]++
 		return nil, false
 	}
-	alive, pid := s.live.alive(f.f, process, f.pid)
+	alive, pid := s.live.alive(f.f, process, f.pid, !f.searched)
+	if !alive && f.alive && f.searched { // before a death is told, every process is looked at
+		alive, pid = s.live.alive(f.f, process, f.pid, true)
+	}
+	f.alive, f.searched = alive, true
 	if pid != 0 {
 		f.pid = pid
 	}

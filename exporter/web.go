@@ -16,6 +16,8 @@ func Handler(g prometheus.Gatherer, control *Control, logger *slog.Logger) (http
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
+		// The answer stays on a local network, and the CPU belongs to training.
+		DisableCompression: true,
 		// Two servers and one person looking; more would only wait for each other.
 		MaxRequestsInFlight: 8,
 	}))

@@ -112,9 +112,7 @@ func serve(ctx context.Context, f *flags, logger *slog.Logger) (err error) {
 
 	var group run.Group
 	group.Add(run.SignalHandler(ctx, os.Interrupt, syscall.SIGTERM))
-	if err := addSources(ctx, f, logger, &group); err != nil {
-		return err
-	}
+	addSources(ctx, f, logger, &group)
 	e, err := exporter.New(f.options)
 	if err != nil {
 		return err
@@ -146,4 +144,18 @@ func serve(ctx context.Context, f *flags, logger *slog.Logger) (err error) {
 }
 
 // addSources starts what follows other origins than the plugin.
-func addSources(context.Context, *flags, *slog.Logger, *run.Group) error { return nil }
+func addSources(ctx context.Context, f *flags, logger *slog.Logger, group *run.Group) {
+	add := func(s exporter.Source, follow func(context.Context) error) {
+		ctx, cancel := context.WithCancel(ctx)
+		group.Add(func() error { return follow(ctx) }, func(error) { cancel() })
+		f.options.Sources = append(f.options.Sources, s)
+	}
+	if f.jsonDir != "" {
+		logs := exporter.NewInspectorLogs(f.jsonDir, logger)
+		add(logs, logs.Run)
+	}
+	for _, addr := range f.rasAddrs {
+		ras := exporter.NewRAS(addr, f.rasEvery, logger)
+		add(ras, ras.Run)
+	}
+}
