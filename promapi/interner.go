@@ -182,20 +182,3 @@ func (in *Interner) Renew() {
 	defer in.mu.Unlock()
 	in.cur.Store(newEpoch(in.cur.Load().number + 1))
 }
-
-const (
-	renewFactor = 3
-	renewSlack  = 50_000
-)
-
-// RenewIfStale renews if most label sets are not in use any more, and says
-// whether it did. used is the number of label sets in the answers of the last
-// cycle. Between cycles is the time to call it. The factor leaves room for
-// series that come and go; forgetting costs one cycle of parsing.
-func (in *Interner) RenewIfStale(used int) bool {
-	if in.Len() <= renewFactor*used+renewSlack {
-		return false
-	}
-	in.Renew()
-	return true
-}

@@ -88,8 +88,17 @@ func (c *Client) ask(ctx context.Context, expr string, s span, step time.Duratio
 		"query": {expr},
 		"start": {formatTime(time.UnixMilli(s.first))},
 		"end":   {formatTime(time.UnixMilli(s.last))},
-		"step":  {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
+		"step":  {formatStep(step)},
 	}, dst)
+}
+
+// formatStep writes a step in whole units: Prometheus cuts a fraction of
+// seconds such as 8.001 down to 8.000.
+func formatStep(step time.Duration) string {
+	if step%time.Second == 0 {
+		return strconv.FormatInt(int64(step/time.Second), 10)
+	}
+	return strconv.FormatInt(step.Milliseconds(), 10) + "ms"
 }
 
 // join fills r with the series of parts, which follow each other in time.

@@ -26,6 +26,11 @@ func TestCutCoversEachStepOnce(t *testing.T) {
 	})
 }
 
+func TestStepsAreExact(t *testing.T) {
+	require.Equal(t, "15", formatStep(15*time.Second))
+	require.Equal(t, "8001ms", formatStep(8001*time.Millisecond))
+}
+
 func TestSliceLengthKeepsPointsInTheLimit(t *testing.T) {
 	c := &Client{cfg: Config{Limits: Limits{}.withDefaults()}}
 	hours := 2 * time.Hour.Milliseconds()
