@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -29,12 +28,12 @@ func benchmark(b *testing.B, hosts int) {
 	_, sink := open(b)
 	c, err := New(Options{Seed: 1, Shape: R16(hosts), Dialect: Full(), Noise: DefaultNoise()}, sink)
 	require.NoError(b, err)
-	require.NoError(b, c.Run(context.Background(), 2*time.Minute)) // all series are there
+	require.NoError(b, c.Run(b.Context(), 2*time.Minute)) // all series are there
 	b.ResetTimer()
 	at := 2 * time.Minute
 	for range b.N {
 		at += time.Minute
-		require.NoError(b, c.Run(context.Background(), at))
+		require.NoError(b, c.Run(b.Context(), at))
 		require.NoError(b, sink.Commit())
 	}
 	b.ReportMetric(60*float64(b.N)/b.Elapsed().Seconds(), "×realtime")

@@ -46,7 +46,7 @@ func Full() Dialect {
 	}
 }
 
-func (d Dialect) instance(host string, port string) string {
+func (d Dialect) instance(host, port string) string {
 	if d.Domain != "" {
 		host += "." + d.Domain
 	}

@@ -141,7 +141,8 @@ func ExitRank(host, gpu int, oom bool, start float64) Fault {
 
 // DeadLeaf kills all ports of a leaf, from both ends.
 func DeadLeaf(leaf int, start, seconds float64) Fault {
-	return Fault{Name: "leaf_down", Start: start, End: start + seconds,
+	return Fault{
+		Name: "leaf_down", Start: start, End: start + seconds,
 		Apply: func(c *Cluster, _, _ float64) { c.eachPort(leaf, portDown) },
 		At: []Action{{0, func(c *Cluster) {
 			c.eachPort(leaf, func(n *NIC) { n.counts[cLinkDowned]++; n.counts[cCarrierDown]++ })

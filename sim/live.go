@@ -39,7 +39,7 @@ func (l *Live) Inject(f Fault, in time.Duration) error {
 	if err := l.advance(context.Background()); err != nil {
 		return err
 	}
-	f.Start += (l.Now().Add(in).Sub(l.c.Start())).Seconds()
+	f.Start += l.Now().Add(in).Sub(l.c.Start()).Seconds()
 	if f.End > 0 {
 		f.End += f.Start
 	}
@@ -83,7 +83,7 @@ func (l *Live) Files(ctx context.Context, dir string, perHost bool) error {
 		into := dir
 		if perHost {
 			into = filepath.Join(dir, h.Name)
-			if err := os.MkdirAll(into, 0o755); err != nil {
+			if err := os.MkdirAll(into, 0o755); err != nil { //nolint:gosec // a node exporter of another user reads it
 				return fmt.Errorf("folder of text files: %w", err)
 			}
 		}
@@ -115,7 +115,7 @@ func (l *Live) file(f *file, h *Host, dir string) error {
 	l.c.render = func(labels []string, v float64) { writeLine(&b, labels, v) }
 	f.emit(h.node)
 	l.c.render = func([]string, float64) {}
-	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil { //nolint:gosec // as above
 		return fmt.Errorf("rewrite a text file: %w", err)
 	}
 	return nil

@@ -6,12 +6,12 @@ import (
 )
 
 type nicRefs struct {
-	state, phys, rate, tx, rx, info                         ref
-	counts                                                  [nCounters]ref
-	pauseTx, pauseRx, stall, portInfo, carrier, ethInfo     ref
-	netTx, netRx                                            ref
-	efaTx, efaRx, efaRetrans, efaTimeouts, efaUnresponsive  ref
-	efaImpaired, efaDrops, rdmaTx, rdmaRx, rdmaSeq, rdmaAck ref
+	state, phys, rate, tx, rx, info                        ref
+	counts                                                 [nCounters]ref
+	pauseTx, pauseRx, stall, portInfo, ethInfo             ref
+	netTx, netRx                                           ref
+	efaTx, efaRx, efaRetrans, efaTimeouts, efaUnresponsive ref
+	efaImpaired, efaDrops, rdmaTx, rdmaRx                  ref
 }
 
 type hostRefs struct {
@@ -78,10 +78,9 @@ func (h *Host) emitNode(t *target, now int64) {
 		h.emitHost(t)
 		for _, n := range h.NICs {
 			n.advance(now)
-			switch {
-			case n.host.c.shape.Fabric == FabricEFA:
+			if n.host.c.shape.Fabric == FabricEFA {
 				n.emitEFA(t, now)
-			default:
+			} else {
 				n.emitIB(t, now)
 			}
 		}

@@ -51,13 +51,13 @@ func (j *Job) pipeline(cs *commState) {
 
 // recordPipe records the receives measured by pipeline and sends, which see the
 // transfer only: they complete when the peer has posted its buffer.
-func (j *Job) recordPipe(cs *commState, t int64) {
+func (j *Job) recordPipe(cs *commState) {
 	for r := range cs.acc {
 		n := float64(2 * cs.spec.Ops)
 		if pp := j.ranks[r].pp; pp == 0 || pp == j.Spec.Layout.PP-1 {
 			n /= 2
 		}
-		cs.acc[r].add(n, max(cs.lastOp[r], cs.base), float64(cs.spec.Size), t)
-		cs.send[r].add(n, cs.base*math.Exp(0.05*math.Abs(j.rng.NormFloat64())), float64(cs.spec.Size), t)
+		cs.acc[r].add(n, max(cs.lastOp[r], cs.base), float64(cs.spec.Size))
+		cs.send[r].add(n, cs.base*math.Exp(0.05*math.Abs(j.rng.NormFloat64())), float64(cs.spec.Size))
 	}
 }

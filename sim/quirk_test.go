@@ -33,25 +33,25 @@ func TestDumpPhasesDiffer(t *testing.T) {
 
 func TestWindowMeans(t *testing.T) {
 	var w window
-	w.add(10, 0.006, 6e6, 1)
+	w.add(10, 0.006, 6e6)
 	require.InDelta(t, 0.006, w.time/w.n, 1e-12)
 	require.InDelta(t, 1e9, math.Exp(w.logBW/w.n), 1)
 	w.spike(10)
 	require.InDelta(t, 1.006, w.time/w.n, 1e-9, "the arithmetic mean of the time jumps")
 	require.Greater(t, math.Exp(w.logBW/w.n), 0.45e9, "the geometric mean of the bandwidth hardly moves with more operations")
 	w = window{}
-	w.add(1000, 0.001, 1e6, 1)
+	w.add(1000, 0.001, 1e6)
 	w.spike(10)
 	require.Greater(t, math.Exp(w.logBW/w.n), 0.98e9, "one of a thousand costs at most two percent")
 }
 
 func TestRingKeepsTheNewest(t *testing.T) {
 	var w window
-	w.add(700, 1, 1, 1)
-	w.add(700, 3, 1, 2)
+	w.add(700, 1, 1)
+	w.add(700, 3, 1)
 	require.Equal(t, float64(ring), w.n)
 	require.InDelta(t, (324*1+700*3)/1024.0, w.time/w.n, 1e-9)
-	w.add(5000, 2, 1, 3)
+	w.add(5000, 2, 1)
 	require.InDelta(t, 2, w.time/w.n, 1e-12)
 }
 

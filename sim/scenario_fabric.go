@@ -262,7 +262,7 @@ func buildS24(b *Build) {
 	}
 	x, y := b.C.Hosts[h].NICs[n], b.C.Hosts[h].NICs[m]
 	planned, other := x.leaf, y.leaf
-	swap := Action{0, func(c *Cluster) {
+	swap := Action{0, func(*Cluster) {
 		x.leaf, y.leaf = other, planned
 		x.portRefs, y.portRefs = portRefs{}, portRefs{}
 	}}
@@ -274,9 +274,10 @@ func buildS24(b *Build) {
 		if p.Host != b.C.Hosts[h].Name {
 			continue
 		}
-		if p.Device == x.Name {
+		switch p.Device {
+		case x.Name:
 			p.ExpectedLeaf, p.Leaf = p.Leaf, other.Name
-		} else if p.Device == y.Name {
+		case y.Name:
 			p.ExpectedLeaf, p.Leaf = p.Leaf, planned.Name
 		}
 	}

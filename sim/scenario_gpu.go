@@ -17,7 +17,7 @@ func gpuScenarios() []Scenario {
 		{ID: "S14-a", Title: "afternoon drift", After: 40 * time.Minute, Shape: R16, Hosts: 16, Build: buildS14a},
 		{ID: "S21", Title: "PCIe lane loss at one GPU", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS21, Levels: []float64{1, 0.6}},
 		{ID: "S21-x", Title: "PCIe lane loss without the width field", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { o.Dialect.PCIeLink = false }, Build: buildS21},
-		{ID: "S21-a", Title: "an idle host at PCIe generation 1", After: 15 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHosts(1), Build: buildS21a},
+		{ID: "S21-a", Title: "an idle host at PCIe generation 1", After: 15 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHost, Build: buildS21a},
 	}
 }
 

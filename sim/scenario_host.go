@@ -37,8 +37,11 @@ func prepareS09(b *Build, o *Options) {
 // slowPath takes GPUDirect from a host from some minutes before the onset on:
 // nothing changes inside the job.
 func slowPath(b *Build, host int, factor float64) {
-	b.C.Inject(Fault{Name: "host_path_degraded", Start: b.Onset - 60, Apply: func(c *Cluster, _, _ float64) { c.Host(host).Path = factor },
-		At: []Action{{0, func(c *Cluster) { c.Hosts[host].Release, c.Hosts[host].refs.uname = "6.11.0-17-generic", 0 }}}})
+	b.C.Inject(Fault{
+		Name: "host_path_degraded", Start: b.Onset - 60,
+		Apply: func(c *Cluster, _, _ float64) { c.Host(host).Path = factor },
+		At:    []Action{{0, func(c *Cluster) { c.Hosts[host].Release, c.Hosts[host].refs.uname = "6.11.0-17-generic", 0 }}},
+	})
 }
 
 func buildS09(b *Build) {

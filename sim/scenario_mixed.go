@@ -1,6 +1,9 @@
 package sim
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // mixedScenarios have two things at once: the truth asks for one and allows the
 // other.
@@ -61,10 +64,8 @@ func buildM03(b *Build) {
 // job0 is the id of the first job of the cluster that has the host.
 func (h *Host) job0(c *Cluster) string {
 	for _, j := range c.Jobs {
-		for _, x := range j.hosts {
-			if x == h {
-				return j.Spec.ID
-			}
+		if slices.Contains(j.hosts, h) {
+			return j.Spec.ID
 		}
 	}
 	return ""

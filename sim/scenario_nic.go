@@ -8,13 +8,13 @@ func nicScenarios() []Scenario {
 		{ID: "S01-a", Title: "all hosts of a pool have the older, slower cards", After: 20 * time.Minute, Shape: R16, Hosts: 32, Prepare: prepareS01a, Build: buildS01a},
 		{ID: "S01-b", Title: "an unprovisioned port that was never active", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS01b},
 		{ID: "S02", Title: "a cable with bit errors", After: 25 * time.Minute, Shape: R16, Hosts: 16, Build: buildS02, Levels: []float64{1, 0.6}},
-		{ID: "S02-a", Title: "a burst of symbol errors after a reboot, then flat", After: 25 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHosts(1), Build: buildS02a},
+		{ID: "S02-a", Title: "a burst of symbol errors after a reboot, then flat", After: 25 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHost, Build: buildS02a},
 		{ID: "S02-b", Title: "a large error count that never moves", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS02b},
-		{ID: "S02-c", Title: "bit errors on a port without a job", After: 25 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHosts(1), Build: buildS02c},
+		{ID: "S02-c", Title: "bit errors on a port without a job", After: 25 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHost, Build: buildS02c},
 		{ID: "S03", Title: "one port loss longer than the NCCL timeout", After: 10 * time.Minute, Shape: R16, Hosts: 16, Build: buildS03},
 		{ID: "S03-a", Title: "a flap of six seconds that no scrape sees", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS03a},
 		{ID: "S03-b", Title: "a host reboots", After: 20 * time.Minute, Shape: R16, Hosts: 16, Build: buildS03b},
-		{ID: "S03-c", Title: "a port goes down on a drained host", After: 15 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHosts(1), Build: buildS03c},
+		{ID: "S03-c", Title: "a port goes down on a drained host", After: 15 * time.Minute, Shape: R16, Hosts: 17, Prepare: spareHost, Build: buildS03c},
 		{ID: "S04", Title: "a flapping port", After: 40 * time.Minute, Shape: R16, Hosts: 16, Build: buildS04},
 		{ID: "S04-a", Title: "a leaf restarts", After: 25 * time.Minute, Shape: R16, Hosts: 40, Build: buildS04a},
 		{ID: "S19", Title: "another tenant saturates one NIC", After: 15 * time.Minute, Shape: R16, Hosts: 16, Build: buildS19, Levels: []float64{1, 0.6}},
@@ -27,14 +27,12 @@ func nicScenarios() []Scenario {
 	}
 }
 
-// spareHosts leaves the last n hosts out of the shape's job.
-func spareHosts(n int) func(*Build, *Options) {
-	return func(_ *Build, o *Options) {
-		hosts := len(o.Shape.Hosts) - n
-		spec := TensorData("48213", hosts, o.Shape.GPUs)
-		spec.Hosts = span(0, hosts)
-		o.Jobs = []JobSpec{spec}
-	}
+// spareHost leaves the last host out of the shape's job.
+func spareHost(_ *Build, o *Options) {
+	hosts := len(o.Shape.Hosts) - 1
+	spec := TensorData("48213", hosts, o.Shape.GPUs)
+	spec.Hosts = span(0, hosts)
+	o.Jobs = []JobSpec{spec}
 }
 
 func span(from, to int) []int {

@@ -130,7 +130,7 @@ func prepareN05g(_ *Build, o *Options) {
 
 func buildN05h(b *Build) { b.C.Hosts[b.Host("a", 5)].mapped = []string{"48213", "48200"} }
 
-func prepareN06(b *Build, o *Options) {
+func prepareN06(_ *Build, o *Options) {
 	s := o.Shape.Jobs[0]
 	small := &Comm{Group: GroupDP, Op: "AllReduce", Size: 8*mib + 300_000, Ops: 60, Algo: "RING_SIMPLE", Bandwidth: 12}
 	s.Phases = append(s.Phases, Phase{Comm: small})

@@ -19,7 +19,7 @@ func stallScenarios() []Scenario {
 
 // LoseGPU makes a GPU vanish and its job hang. With a code the exporter sees at
 // least one collection of it before the series are gone.
-func LoseGPU(host, gpu int, xid float64, start float64) Fault {
+func LoseGPU(host, gpu int, xid, start float64) Fault {
 	gone := 0.0
 	if xid != 0 {
 		gone = 62

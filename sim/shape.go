@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/collwatch/collwatch/topology"
 )
@@ -148,7 +149,7 @@ func (s *Shape) Facts() topology.Facts {
 				p.Leaf, p.LeafPort = s.leafName(l), s.leafPort(h, n)
 			}
 			if s.Fabric == FabricRail || s.Fabric == FabricNVL72 {
-				p.Rail = fmt.Sprint(n)
+				p.Rail = strconv.Itoa(n)
 			}
 			f.Ports = append(f.Ports, p)
 		}
@@ -182,5 +183,5 @@ func (s *Shape) leafPort(h, n int) string {
 	if s.HostsPerLeaf > 0 {
 		h %= s.HostsPerLeaf
 	}
-	return fmt.Sprint(h + 1)
+	return strconv.Itoa(h + 1)
 }

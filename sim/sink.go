@@ -1,5 +1,7 @@
 package sim
 
+import "strings"
+
 // Sink takes the samples of a simulated scrape. It is called from one
 // goroutine.
 type Sink interface {
@@ -38,10 +40,7 @@ func (d *Discard) Append(uint32, int64, float64) error { d.Samples++; return nil
 func (d *Discard) Stale(uint32, int64) error { d.Stales++; return nil }
 
 func intern(m map[string]uint32, labels []string) uint32 {
-	k := ""
-	for _, l := range labels {
-		k += l + "\xff"
-	}
+	k := strings.Join(labels, "\xff")
 	h, ok := m[k]
 	if !ok {
 		h = uint32(len(m))

@@ -1,20 +1,22 @@
 package sim
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // window is what one member measured of one operation since its last dump.
 type window struct {
-	n      float64
-	time   float64 // sum of seconds
-	logBW  float64 // sum of ln(bytes per second)
-	latest int64   // ms of the last completion
+	n     float64
+	time  float64 // sum of seconds
+	logBW float64 // sum of ln(bytes per second)
 }
 
 // ring is the number of operations the profiler keeps per communicator between
 // two dumps; older ones are overwritten without a trace.
 const ring = 1024
 
-func (w *window) add(n, seconds, bytes float64, at int64) {
+func (w *window) add(n, seconds, bytes float64) {
 	if n >= ring {
 		*w = window{}
 		n = ring
@@ -25,7 +27,6 @@ func (w *window) add(n, seconds, bytes float64, at int64) {
 	w.n += n
 	w.time += n * seconds
 	w.logBW += n * math.Log(bytes/seconds)
-	w.latest = at
 }
 
 // spike replaces one of the operations by one that took extra seconds more.
@@ -131,14 +132,14 @@ func (j *Job) endStep(t int64) {
 			cs.seq[g] += int64(cs.spec.Ops)
 		}
 		if cs.pipe != nil {
-			j.recordPipe(cs, t)
+			j.recordPipe(cs)
 			continue
 		}
 		for r := range cs.acc {
 			if cs.of[r] < 0 {
 				continue
 			}
-			cs.acc[r].add(float64(cs.spec.Ops), cs.lastOp[r], cs.busSize, t)
+			cs.acc[r].add(float64(cs.spec.Ops), cs.lastOp[r], cs.busSize)
 		}
 	}
 	for _, p := range j.pauses {
@@ -177,10 +178,8 @@ func (j *Job) block(nic *NIC, seconds float64) {
 
 func (j *Job) crosses(members []int32, nic *NIC) bool {
 	for _, r := range members {
-		for _, n := range j.ranks[r].gpu.NICs {
-			if n == nic {
-				return true
-			}
+		if slices.Contains(j.ranks[r].gpu.NICs, nic) {
+			return true
 		}
 	}
 	return false

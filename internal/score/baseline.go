@@ -1,8 +1,10 @@
 package score
 
 import (
+	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -45,22 +47,9 @@ func (b *baseline) observe(s *signals.Snapshot) []Alarm {
 		}
 	}
 	slices.SortFunc(out, func(x, y Alarm) int {
-		if c := cmp(x.Name.Node, y.Name.Node); c != 0 {
-			return c
-		}
-		return cmp(x.Name.Device, y.Name.Device)
+		return cmp.Or(strings.Compare(x.Name.Node, y.Name.Node), strings.Compare(x.Name.Device, y.Name.Device))
 	})
 	return out
-}
-
-func cmp(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // baselines are the rules in public use: NVIDIA's resiliency extension calls a
@@ -124,13 +113,7 @@ func middle(ms []member) float64 {
 
 func lowest(ms []member, hit map[signals.Entity]bool) {
 	m, low := middle(ms), slices.MinFunc(ms, func(a, b member) int {
-		switch {
-		case a.v < b.v:
-			return -1
-		case a.v > b.v:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.v, b.v)
 	})
 	if low.v < 0.8*m {
 		hit[low.thing] = true

@@ -1,6 +1,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,8 @@ type Verdict struct {
 	// False are alerts of warning or above that are no part of the truth,
 	// Noise those of info.
 	False, Noise []string
-	// Opens are the openings of right incidents; Closes their ends.
+	// Opens are the openings of right incidents, where one that takes the place
+	// of another counts with it; Closes are their ends.
 	Opens, Closes int
 	NodeDays      float64
 }
@@ -52,7 +54,8 @@ func Judge(o *Outcome) Verdict {
 	t := &o.Truth
 	v := Verdict{Case: o.Case, Quiet: t.Quiet(), Want: t.Class, Expected: expected(t), Nameable: !t.Quiet() && len(t.Suspects) > 0, NodeDays: o.Until.Sub(o.Start).Hours() / 24 * float64(o.Nodes), Severe: true}
 	reached := diagnosis.Recorded
-	first := map[string]bool{} // incidents that opened right
+	first := map[string]bool{}  // incidents that opened right
+	thread := map[string]bool{} // chains of incidents: one message each
 	for i := range o.Events {
 		e := &o.Events[i]
 		inc := &e.Incident
@@ -75,7 +78,10 @@ func Judge(o *Outcome) Verdict {
 		case right:
 			reached = max(reached, inc.Severity)
 			if e.Kind == incidents.EventOpen {
-				v.Opens++
+				if id := cmp.Or(inc.Thread, inc.ID); !thread[id] {
+					thread[id] = true
+					v.Opens++
+				}
 				first[inc.ID] = true
 			}
 			if !v.Found {

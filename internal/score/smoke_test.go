@@ -38,7 +38,7 @@ func TestSmoke(t *testing.T) {
 		fmt.Printf("%-6s ok=%v %s | %s | wall %s ticks %d failed %d\n", s.ID, v.OK(), s.Title, v.Got(), o.Wall, o.Ticks, o.Failed)
 		for _, e := range o.Events {
 			i := e.Incident
-			fmt.Printf("    %6.0fs %-7s %s/%s sev %s conf %s job %q tie %d suspects %+v cand %d\n", e.Time.Sub(o.Truth.Onset).Seconds(), e.Kind, i.Verdict.Class, i.Verdict.Reason, i.Severity, i.Verdict.Confidence, i.Verdict.Job, i.Verdict.TieSet, i.NamedSuspects(), len(i.Verdict.Candidates))
+			fmt.Printf("    %6.0fs %-7s %s/%s sev %s conf %s job %q tie %d suspects %+v cand %d thread %s resolve %s\n", e.Time.Sub(o.Truth.Onset).Seconds(), e.Kind, i.Verdict.Class, i.Verdict.Reason, i.Severity, i.Verdict.Confidence, i.Verdict.Job, i.Verdict.TieSet, i.NamedSuspects(), len(i.Verdict.Candidates), i.Thread, i.ResolveReason)
 		}
 	}
 }

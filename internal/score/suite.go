@@ -131,9 +131,7 @@ func PlayAll(ctx context.Context, cases []Case, workers int, each func(*Outcome)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
 				if i >= len(cases) || ctx.Err() != nil {
@@ -142,7 +140,7 @@ func PlayAll(ctx context.Context, cases []Case, workers int, each func(*Outcome)
 				o, err := Play(ctx, cases[i])
 				results[i] <- result{o, err}
 			}
-		}()
+		})
 	}
 	var failed error
 	for i := range cases {

@@ -83,7 +83,7 @@ func pick(cases []score.Case, only string) []score.Case {
 	}
 	var out []score.Case
 	for _, c := range cases {
-		for _, id := range strings.Split(only, ",") {
+		for id := range strings.SplitSeq(only, ",") {
 			if c.Scenario.ID == id {
 				out = append(out, c)
 			}
