@@ -11,7 +11,7 @@ import (
 //
 // A Bank calls its detectors in a fixed order, from one goroutine. A detector
 // that keeps state per entity implements [Renumberer] as well, and [Keeper] if
-// the state is worth saving over a restart.
+// it knows what cannot be learned anew from an hour of history.
 type Detector interface {
 	// Name is the name used in Finding.Detector, in the docs and in metrics.
 	Name() string

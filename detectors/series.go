@@ -50,6 +50,21 @@ type chart struct {
 	effect float64
 	// inherited is the scale that a new series starts with, 0 unknown.
 	inherited float64
+
+	// The weights of the last step: nearly all samples come at the same
+	// distance, and an exponential costs more than all the rest.
+	memoStep, memoKeep, memoWeight float64
+}
+
+// weights returns what the chart keeps of its past over dt seconds, and the
+// weight of a new sample in the baseline.
+func (c *chart) weights(dt float64) (keep, weight float64) {
+	if dt != c.memoStep {
+		c.memoStep = dt
+		c.memoKeep = math.Pow(1-c.lambda, dt/c.period.Seconds())
+		c.memoWeight = 1 - math.Exp(-dt/learnTime.Seconds())
+	}
+	return c.memoKeep, c.memoWeight
 }
 
 const (
@@ -60,9 +75,11 @@ const (
 	// are not its normal.
 	skipSamples = 10
 	// learnClip protects the baseline and inputClip the chart. They differ: a
-	// clip that is good for the baseline makes large faults slow to see.
+	// clip that is good for the baseline makes large faults slow to see. With
+	// inputClip a single sample, however far out, is one exceedance and its
+	// echo in the EWMA (0.7 · 0.3 · 8 = 1.7) stays below the limit (2.1).
 	learnClip = 4.0
-	inputClip = 12.0
+	inputClip = 8.0
 	// learnTime is the time constant of level and scale.
 	learnTime = 30 * time.Minute
 	// growth is how much the scale may grow in an hour.
@@ -113,11 +130,12 @@ func (b *baseline) warm(c *chart) bool {
 // chart moves the EWMA by one sample that came dt seconds after the last, and
 // counts exceedances. With irregular samples the weight is λ_t = 1 − (1−λ)^(dt/T)
 // and the variance of the weights V ← (1−λ_t)²V + λ_t²; the limit is
-// L·√V·√((1+(1−λ)φ)/(1−(1−λ)φ)). After a gap of 3 periods the chart starts
-// anew, the baseline stays.
+// L·√V·√((1+(1−λ)φ)/(1−(1−λ)φ)). After a gap of three time constants the
+// chart starts anew, the baseline stays.
 func (b *baseline) chart(u, dt float64, c *chart) {
-	keep := math.Pow(1-c.lambda, dt/c.period.Seconds())
-	if dt > 3*c.restart() {
+	keep, _ := c.weights(dt)
+	if keep < 0.0498 { // e⁻³: three time constants
+
 		b.z, b.variance, b.hits = 0, 0, b.hits&^7
 	}
 	uc := clamp(u, -inputClip, inputClip)
@@ -132,7 +150,8 @@ func (b *baseline) chart(u, dt float64, c *chart) {
 		side = flagDown
 	}
 	z := math.Abs(float64(b.z))
-	hit := z > limit && math.Abs(float64(b.z))*float64(b.scale) >= math.Log1p(c.effect)*0.7
+	// An exceedance that the newest sample does not support is an echo.
+	hit := z > limit && uc*float64(b.z) > 0 && math.Abs(uc) > 1 && z*float64(b.scale) >= math.Log1p(c.effect)*0.7
 	b.hits <<= 1
 	if hit {
 		b.hits |= 1
@@ -148,9 +167,6 @@ func (b *baseline) chart(u, dt float64, c *chart) {
 	}
 }
 
-// restart is the time constant T of the chart, in seconds: λ = 1 − exp(−Δt/T).
-func (c *chart) restart() float64 { return -c.period.Seconds() / math.Log(1-c.lambda) }
-
 // limit is the height of the chart in units of the scale.
 func (b *baseline) limit(c *chart) float64 {
 	r := (1 - c.lambda) * c.phi
@@ -158,21 +174,27 @@ func (b *baseline) limit(c *chart) float64 {
 }
 
 // learn moves level and scale towards a sample, winsorised at learnClip.
+//
+// After the warm-up the scale follows the median absolute deviation by steps of
+// equal size up and down. A mean with a bound on its growth alone would sink:
+// it would fall freely after quiet samples and rise slowly after loud ones.
 func (b *baseline) learn(u, dt float64, c *chart) {
 	if b.n < math.MaxUint16 {
 		b.n++
 	}
 	s := float64(b.scale)
 	uc := clamp(u, -learnClip, learnClip)
-	weight := 1 - math.Exp(-dt/learnTime.Seconds())
+	_, weight := c.weights(dt)
 	if b.n < 2*warmUp {
 		weight = max(weight, 1/float64(b.n))
+		s += weight * (math.Abs(uc)*s*1.253 - s)
+	} else {
+		step := growth * min(dt, 3600) / 3600
+		if math.Abs(u) < 1/madToSigma {
+			step = -step
+		}
+		s *= 1 + step
 	}
-	b.level += weight * uc * s
-	deviation := math.Abs(uc) * s * 1.253
-	grown := s + weight*(deviation-s)
-	if b.n >= 2*warmUp {
-		grown = min(grown, s*(1+growth*dt/3600))
-	}
-	b.scale = float32(max(grown, c.floor))
+	b.level += weight * uc * float64(b.scale)
+	b.scale = float32(max(s, c.floor))
 }
