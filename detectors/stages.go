@@ -33,8 +33,8 @@ const (
 type stageJob struct {
 	next    time.Time
 	since   time.Time
-	run     int // positive judgements in a row
-	misses  int
+	run     int // positive judgements less the negative ones between
+	misses  int // negative judgements in a row
 	named   bool
 	finding Finding
 }
@@ -120,9 +120,9 @@ func (d *stages) judge(t *Tick, job string, j *stageJob, pipes map[string]pipe) 
 	}
 	f, ok := d.heavy(t, job, pipes, limit)
 	if !ok {
-		j.run = 0
+		j.run = max(0, j.run-1)
 		if j.misses++; j.misses >= 3 {
-			j.named = false
+			j.named, j.run = false, 0
 		}
 		return
 	}

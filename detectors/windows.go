@@ -97,7 +97,9 @@ func (w *windows) Observe(t *Tick, _ *Report) {
 	now := t.Time.UnixMilli()
 	clear(w.every)
 	for _, ch := range w.channels {
-		w.every[ch.group.Job] = max(w.every[ch.group.Job], ch.every)
+		if !pointToPoint(ch.op) { // whose windows follow the others'
+			w.every[ch.group.Job] = max(w.every[ch.group.Job], ch.every)
+		}
 	}
 	for key, ch := range w.channels {
 		switch {
