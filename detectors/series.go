@@ -9,30 +9,24 @@ import (
 // baseline is what is normal for one series, and an EWMA chart against it. It
 // works on x = ln(value), so that effects are relative. 64 bytes.
 //
-// Two baselines are kept: level follows the series slowly and stands still
-// while it is suspect; reference is the good side of the first half hour and
-// never moves, so that slow drifts and "degraded since start" can be seen.
+// The level follows the series slowly and stands still while it is suspect.
 type baseline struct {
 	level float64 // m, the adaptive baseline
 	last  int64   // ms, stamp of the newest sample, 0 never
 	since int64   // ms, first exceedance of the run
 
-	reference float32
-	scale     float32 // robust standard deviation of x
-	z         float32 // EWMA of u = (x-m)/s
-	variance  float32 // V of the EWMA's weights
-	before    float32 // u of the sample before, for the autocorrelation
-	drift     float32 // CUSUM against the reference
-	n         uint16  // samples learned
-	judged    uint16
-	hits      uint8 // exceedances of the last samples, newest lowest
-	flags     uint8
+	scale    float32 // robust standard deviation of x
+	z        float32 // EWMA of u = (x-m)/s
+	variance float32 // V of the EWMA's weights
+	n        uint16  // samples learned
+	judged   uint16
+	hits     uint8 // exceedances of the last samples, newest lowest
+	flags    uint8
 }
 
 const (
 	flagUp uint8 = 1 << iota
 	flagDown
-	flagDrift
 )
 
 // chart is how series of one metric family are judged.
@@ -115,7 +109,7 @@ func (b *baseline) update(x float64, stamp int64, c *chart, frozen bool) float64
 
 // begin starts a series at x.
 func (b *baseline) begin(x float64, c *chart) {
-	b.level, b.reference = x, float32(x)
+	b.level = x
 	b.scale = float32(max(c.floor, c.inherited))
 	b.n = 1
 }
