@@ -22,17 +22,41 @@ type baseline struct {
 	name string
 	// hold is the number of ticks in a row that a suspicion must last.
 	hold  int
-	judge func(s *signals.Snapshot) map[signals.Entity]bool
+	judge func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool
 	since map[signals.Entity]int
 	said  map[signals.Entity]bool
+	// last are the newest values: a dashboard shows them between two dumps.
+	last map[signals.Entity]held
 }
+
+type held struct {
+	v  float64
+	at time.Time
+}
+
+// shown are the values of a signal that are at most lookback old.
+func (b *baseline) shown(s *signals.Snapshot, id signals.ID) map[signals.Entity]float64 {
+	f := s.Frame(id)
+	for i := range f.Len() {
+		b.last[s.Entities.Of(f.Entity[i])] = held{f.Value[i], s.Time}
+	}
+	out := make(map[signals.Entity]float64, len(b.last))
+	for e, h := range b.last {
+		if s.Time.Sub(h.at) > lookback {
+			delete(b.last, e)
+			continue
+		}
+		out[e] = h.v
+	}
+	return out
+}
+
+// lookback is that of a Prometheus query.
+const lookback = 5 * time.Minute
 
 func (b *baseline) observe(s *signals.Snapshot) []Alarm {
 	var out []Alarm
-	hit := b.judge(s)
-	if hit == nil {
-		return nil // nothing new to judge
-	}
+	hit := b.judge(b, s)
 	for e := range b.since {
 		if !hit[e] {
 			delete(b.since, e)
@@ -58,19 +82,19 @@ func (b *baseline) observe(s *signals.Snapshot) []Alarm {
 // files; and dashboards are read as "the lowest bandwidth is guilty".
 func baselines() []*baseline {
 	list := []*baseline{
-		{name: "lowest bandwidth is guilty (below 0.8 of its peers)", hold: 3, judge: func(s *signals.Snapshot) map[signals.Entity]bool {
-			return groups(s, signals.CollBusBandwidth, lowest)
+		{name: "lowest bandwidth is guilty (below 0.8 of its peers)", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+			return groups(b, s, signals.CollBusBandwidth, lowest)
 		}},
-		{name: "peer MAD 3.5 on bandwidth", hold: 3, judge: func(s *signals.Snapshot) map[signals.Entity]bool {
-			return groups(s, signals.CollBusBandwidth, outliers)
+		{name: "peer MAD 3.5 on bandwidth", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+			return groups(b, s, signals.CollBusBandwidth, outliers)
 		}},
-		{name: "ratio 0.75 on tensor activity", hold: 3, judge: func(s *signals.Snapshot) map[signals.Entity]bool {
-			return ratio(s, signals.GPUTensorActive, 0.75)
+		{name: "ratio 0.75 on tensor activity", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+			return ratio(b, s, signals.GPUTensorActive, 0.75)
 		}},
 		{name: "static thresholds", hold: 2, judge: static},
 	}
 	for _, b := range list {
-		b.since, b.said = map[signals.Entity]int{}, map[signals.Entity]bool{}
+		b.since, b.said, b.last = map[signals.Entity]int{}, map[signals.Entity]bool{}, map[signals.Entity]held{}
 	}
 	return list
 }
@@ -81,17 +105,12 @@ type member struct {
 }
 
 // groups judges the members of each communicator shape against one another.
-func groups(s *signals.Snapshot, id signals.ID, judge func([]member, map[signals.Entity]bool)) map[signals.Entity]bool {
-	f := s.Frame(id)
-	if f.Len() == 0 {
-		return nil
-	}
+func groups(b *baseline, s *signals.Snapshot, id signals.ID, judge func([]member, map[signals.Entity]bool)) map[signals.Entity]bool {
 	by := map[signals.Entity][]member{}
-	for i, e := range f.Entity {
-		full := s.Entities.Of(e)
+	for full, v := range b.shown(s, id) {
 		key := full
 		key.Host, key.Device, key.Rank, key.Peer, key.Detail = "", "", 0, "", ""
-		by[key] = append(by[key], member{full.Thing(), f.Value[i]})
+		by[key] = append(by[key], member{full.Thing(), v})
 	}
 	hit := map[signals.Entity]bool{}
 	for _, ms := range by {
@@ -113,7 +132,7 @@ func middle(ms []member) float64 {
 
 func lowest(ms []member, hit map[signals.Entity]bool) {
 	m, low := middle(ms), slices.MinFunc(ms, func(a, b member) int {
-		return cmp.Compare(a.v, b.v)
+		return cmp.Or(cmp.Compare(a.v, b.v), strings.Compare(a.thing.Host, b.thing.Host), strings.Compare(a.thing.Device, b.thing.Device))
 	})
 	if low.v < 0.8*m {
 		hit[low.thing] = true
@@ -137,14 +156,13 @@ func outliers(ms []member, hit map[signals.Entity]bool) {
 	}
 }
 
-func ratio(s *signals.Snapshot, id signals.ID, limit float64) map[signals.Entity]bool {
-	f := s.Frame(id)
-	if f.Len() < 4 {
-		return nil
+func ratio(b *baseline, s *signals.Snapshot, id signals.ID, limit float64) map[signals.Entity]bool {
+	var all []member
+	for e, v := range b.shown(s, id) {
+		all = append(all, member{e.Thing(), v})
 	}
-	all := make([]member, f.Len())
-	for i, e := range f.Entity {
-		all[i] = member{s.Entities.Of(e).Thing(), f.Value[i]}
+	if len(all) < 4 {
+		return nil
 	}
 	m := middle(all)
 	hit := map[signals.Entity]bool{}
@@ -158,7 +176,7 @@ func ratio(s *signals.Snapshot, id signals.ID, limit float64) map[signals.Entity
 
 // static are thresholds of public rule files: any link loss, symbol errors above
 // 10 a second, more than 85 degrees, less than 30 % of tensor activity's usual.
-func static(s *signals.Snapshot) map[signals.Entity]bool {
+func static(_ *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 	hit := map[signals.Entity]bool{}
 	for _, r := range []struct {
 		id  signals.ID
