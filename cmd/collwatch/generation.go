@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/notify/alertmanager"
+	"github.com/collwatch/collwatch/promapi"
 )
 
 // generation is everything that one configuration makes. A reload builds the
@@ -30,6 +32,7 @@ type generation struct {
 	receivers []receiver
 	alerts    *alertmanager.Notifier // nil without a target
 	warm      bool                   // baselines came from the generation before
+	sources   map[string]promapi.Querier
 }
 
 // receiver is somebody who is told.
@@ -63,6 +66,7 @@ func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Mana
 	if err != nil {
 		return nil, err
 	}
+	g.sources = sources
 	if g.asm, err = assemble(cfg, sources, manager); err != nil {
 		return nil, err
 	}
@@ -129,6 +133,11 @@ func (g *generation) run(ctx context.Context, each func(engine.Tick, int)) error
 	}
 	stop()
 	wg.Wait()
+	for _, q := range g.sources {
+		if c, ok := q.(io.Closer); ok {
+			_ = c.Close() // only idle connections
+		}
+	}
 	return failed
 }
 

@@ -104,7 +104,8 @@ func overlay(p *incidents.Policy, s config.ClassSettings) {
 		p.Pending = s.Pending
 	}
 	if s.Resolve > 0 {
-		p.Clear = s.Resolve
+		// Whoever counts evaluations means them instead of the time by nature.
+		p.Clear, p.ClearFor = s.Resolve, 0
 	}
 	if s.Latch > 0 {
 		p.Latch = s.Latch.Std()

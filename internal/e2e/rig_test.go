@@ -1,0 +1,242 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/internal/realserver"
+	"github.com/collwatch/collwatch/sim"
+)
+
+// interval is that of scrapes and evaluations: as short as a busy test machine
+// bears.
+const interval = 3 * time.Second
+
+// rig is a cluster with its monitoring.
+type rig struct {
+	t            *testing.T
+	live         *sim.Live
+	prometheus   *realserver.Server
+	alertmanager *realserver.Server
+	dir          string
+	bin          string
+	config       string
+	address      string
+
+	daemon *exec.Cmd
+	log    *syncBuffer
+}
+
+// startRig starts everything but the daemon.
+func startRig(t *testing.T, alertmanagerConfig string) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), log: &syncBuffer{}}
+	r.bin = filepath.Join(r.dir, "collwatch")
+	build := exec.Command("go", "build", "-o", r.bin, "../../cmd/collwatch")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	// The job has run for a while, so that its first windows are over.
+	c, err := sim.New(sim.Options{
+		Seed: 42, Start: time.Now().Add(-10 * time.Minute), Shape: sim.R16(16), Dialect: sim.Full(), Noise: sim.DefaultNoise(), Live: true,
+	}, nil)
+	require.NoError(t, err)
+	r.live = sim.NewLive(c, time.Now)
+	targets := httptest.NewServer(r.live)
+	t.Cleanup(targets.Close)
+
+	// The profiler's files go through a real node_exporter.
+	textfiles := filepath.Join(r.dir, "textfile")
+	require.NoError(t, os.Mkdir(textfiles, 0o755))
+	require.NoError(t, r.live.Files(t.Context(), textfiles, false))
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := r.live.Follow(ctx, textfiles, false, time.Second); err != nil {
+			t.Errorf("text files: %v", err)
+		}
+	})
+	t.Cleanup(func() { stop(); wg.Wait() })
+	node := realserver.StartNodeExporter(t, textfiles)
+
+	r.alertmanager = realserver.StartAlertmanager(t, alertmanagerConfig)
+	r.prometheus = realserver.StartPrometheus(t, fmt.Sprintf(`
+global: {scrape_interval: %[1]s, scrape_timeout: %[1]s}
+scrape_configs:
+  - job_name: cluster
+    http_sd_configs: [{url: %[2]s/targets, refresh_interval: 30s}]
+  - job_name: textfile
+    static_configs: [{targets: [%[3]q]}]
+`, interval, targets.URL, strings.TrimPrefix(node.URL, "http://")))
+	r.address = freeAddress(t)
+	return r
+}
+
+// configure writes the daemon's configuration.
+func (r *rig) configure(extra string) {
+	r.config = filepath.Join(r.dir, "collwatch.toml")
+	text := fmt.Sprintf(`
+[global]
+interval = %[1]q
+query_offset = "1s"
+state_dir = %[2]q
+cluster = "e2e"
+warm_up = "0s"
+
+[[source]]
+name = "prometheus"
+url = %[3]q
+[source.limits]
+requests_per_second = 50
+
+[signals]
+scrape = %[1]q
+
+[alertmanager]
+poll_interval = "2s"
+resend_delay = "10s"
+
+[[alertmanager.target]]
+name = "am"
+url = %[4]q
+
+# A short hold, so that the end of the fault is seen within the test.
+[incidents.class.nic_degraded]
+resolve = 3
+`, interval.String(), filepath.Join(r.dir, "state"), r.prometheus.URL, r.alertmanager.URL)
+	require.NoError(r.t, os.WriteFile(r.config, []byte(text+extra), 0o600))
+}
+
+// start runs the daemon until it is ready.
+func (r *rig) start() {
+	r.t.Helper()
+	r.daemon = exec.Command(r.bin, "run", "--config", r.config, "--web.listen-address", r.address)
+	r.daemon.Stdout, r.daemon.Stderr = r.log, r.log
+	require.NoError(r.t, r.daemon.Start())
+	cmd := r.daemon
+	r.t.Cleanup(func() {
+		_ = cmd.Process.Kill() // may be gone
+		_ = cmd.Wait()
+		if r.t.Failed() {
+			r.t.Logf("log of the daemon:\n%s", r.log)
+		}
+	})
+	r.eventually("the daemon is ready", time.Minute, func() bool {
+		resp, err := http.Get("http://" + r.address + "/-/ready")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+}
+
+// kill ends the daemon as a crash would.
+func (r *rig) kill() {
+	r.t.Helper()
+	require.NoError(r.t, r.daemon.Process.Signal(syscall.SIGKILL))
+	_ = r.daemon.Wait() // says "killed"
+}
+
+// eventually polls: how long real servers take is theirs to say.
+func (r *rig) eventually(what string, within time.Duration, ok func() bool) {
+	r.t.Helper()
+	began := time.Now()
+	require.Eventually(r.t, ok, within, 200*time.Millisecond, what)
+	r.t.Logf("%6.1fs  %s", time.Since(began).Seconds(), what)
+}
+
+// alert is what Alertmanager's API says of one.
+type alert struct {
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations"`
+	StartsAt    time.Time         `json:"startsAt"`
+	Status      struct {
+		State      string   `json:"state"`
+		SilencedBy []string `json:"silencedBy"`
+	} `json:"status"`
+}
+
+// alerts lists the alerts about faults.
+func (r *rig) alerts() []alert {
+	r.t.Helper()
+	var all []alert
+	r.get(r.alertmanager.URL+"/api/v2/alerts?filter=source%3D%22collwatch%22&filter=class!%3D%22heartbeat%22", &all)
+	return all
+}
+
+func (r *rig) get(url string, into any) {
+	r.t.Helper()
+	resp, err := http.Get(url)
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	require.Equal(r.t, http.StatusOK, resp.StatusCode, url)
+	require.NoError(r.t, json.NewDecoder(resp.Body).Decode(into))
+}
+
+// silence silences a class and returns the function that ends the silence.
+func (r *rig) silence(class string) (expire func()) {
+	r.t.Helper()
+	body, err := json.Marshal(map[string]any{
+		"matchers": []map[string]any{{"name": "class", "value": class, "isRegex": false, "isEqual": true}},
+		"startsAt": time.Now().UTC(), "endsAt": time.Now().Add(time.Hour).UTC(), "createdBy": "on-call", "comment": "maintenance",
+	})
+	require.NoError(r.t, err)
+	resp, err := http.Post(r.alertmanager.URL+"/api/v2/silences", "application/json", bytes.NewReader(body))
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	var got struct {
+		ID string `json:"silenceID"`
+	}
+	require.NoError(r.t, json.NewDecoder(resp.Body).Decode(&got))
+	require.NotEmpty(r.t, got.ID)
+	return func() {
+		req, err := http.NewRequestWithContext(r.t.Context(), http.MethodDelete, r.alertmanager.URL+"/api/v2/silence/"+got.ID, nil)
+		require.NoError(r.t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(r.t, err)
+		resp.Body.Close()
+		require.Equal(r.t, http.StatusOK, resp.StatusCode)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// syncBuffer takes the output of a process while tests read it.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
