@@ -118,6 +118,12 @@ func TestFigures(t *testing.T) {
 		return
 	}
 	times := b.times()
+	steps := func(plugin string) map[string]float64 {
+		cmd := b.command(plugin, "steps", "1000000")
+		cmd.Env = append(cmd.Env, "COLLWATCH_MODE=deep")
+		return b.run(cmd)
+	}
+	idle, deep := steps("empty"), steps("collwatch")
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	for _, row := range [][3]string{
 		{"per all-reduce with 8 channels, net of an empty plugin", "NVIDIA Inspector 2.30.7", "collwatch"},
@@ -127,6 +133,7 @@ func TestFigures(t *testing.T) {
 		{"one thread", "2.3 µs", fmt.Sprintf("%.2f µs", times["one_thread_ns"]/1000)},
 		{"caller and progress thread", "3.1 µs", fmt.Sprintf("%.2f µs", times["two_threads_ns"]/1000)},
 		{"two workers against one, throughput", "1.28x", fmt.Sprintf("%.2fx", times["speedup"])},
+		{"deep mode: a network step / a repeated receive", "-", fmt.Sprintf("%.0f / %.0f ns", deep["step_ns"]-idle["step_ns"], deep["restart_ns"]-idle["restart_ns"])},
 		{"resident memory a communicator, tables full", "3.1 to 6.3 MiB", fmt.Sprintf("%.0f KiB", memory["comm_kb"])},
 		{"background CPU at 2,000 operations/s", "4 to 9 %", fmt.Sprintf("%.2f %%", steady["background_percent"])},
 		{"finalize of the last communicator", "up to 30 s", fmt.Sprintf("%.1f ms", memory["finalize_ns"]/1e6)},

@@ -6,6 +6,7 @@
  *   bench PLUGIN strict           the same under a filter where a system call kills
  *   bench PLUGIN loop OPS CH      OPS all-reduces of CH channels, for callgrind and strace
  *   bench PLUGIN time OPS         ns an all-reduce of 8 channels: one thread, caller and progress thread, two workers
+ *   bench PLUGIN steps OPS        ns a network step of 4 states, and of a receive that is started again (COLLWATCH_MODE=deep)
  *   bench PLUGIN memory           resident kB a communicator in use, kept after finalize, ns of the last finalize
  *   bench PLUGIN steady SECONDS   2,000 operations a second: CPU of other threads
  */
@@ -192,6 +193,31 @@ static void times(int ops) {
   printf("one_thread_ns %.1f\ntwo_threads_ns %.1f\ntwo_workers_ns %.1f\nspeedup %.3f\n", one_thread, two_threads, two_workers, speedup);
 }
 
+static void steps(int n) {
+  struct host_comm c = open_comm(1);
+  void *op = call(&c, 1, 8);
+  cw_abi_descr_v6 d = {.type = CW_EV_PROXY_OP, .parentObj = op, .proxyOp = {.pid = getpid(), .peer = 1, .nSteps = n, .isSend = 1}};
+  void *send, *recv, *step;
+  TABLE->startEvent(c.ctx, &send, &d);
+  d.proxyOp.isSend = 0;
+  TABLE->startEvent(c.ctx, &recv, &d);
+  cw_abi_state_v4 state = {.proxyStep = {.transSize = 1 << 19}};
+  uint64_t t = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < n; i++) {
+    d = (cw_abi_descr_v6){.type = CW_EV_PROXY_STEP, .parentObj = send, .proxyStep = {.step = i}};
+    TABLE->startEvent(c.ctx, &step, &d);
+    TABLE->recordEventState(step, CW_ST_STEP_SEND_GPU_WAIT, &state);
+    TABLE->recordEventState(step, CW_ST_STEP_SEND_PEER_WAIT, &state);
+    TABLE->recordEventState(step, CW_ST_STEP_SEND_WAIT, &state);
+    TABLE->stopEvent(step);
+  }
+  printf("step_ns %.1f\n", (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - t) / n);
+  d = (cw_abi_descr_v6){.type = CW_EV_PROXY_STEP, .parentObj = recv, .proxyStep = {.step = 5}};
+  t = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  for (int i = 0; i < n; i++) TABLE->startEvent(c.ctx, &step, &d);
+  printf("restart_ns %.1f\n", (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - t) / n);
+}
+
 static long resident_kb(void) {
   long size = 0, pages = 0;
   FILE *f = fopen("/proc/self/statm", "r");
@@ -252,6 +278,7 @@ int main(int argc, char **argv) {
   if (strcmp(what, "counts") == 0) counts();
   else if (strcmp(what, "strict") == 0) strict();
   else if (strcmp(what, "time") == 0) times(n);
+  else if (strcmp(what, "steps") == 0) steps(n);
   else if (strcmp(what, "memory") == 0) memory();
   else if (strcmp(what, "steady") == 0) steady(n);
   else if (strcmp(what, "loop") == 0) {
