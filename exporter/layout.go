@@ -119,6 +119,7 @@ const (
 	proxyLastNs        = 32
 	proxySteps         = 64
 	tagLive            = 2
+	tagDone            = 3
 	commOpen           = 2
 	commClosed         = 3
 	keyUsed            = 1 << 31

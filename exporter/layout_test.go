@@ -29,7 +29,7 @@ func TestLayoutIsThePlugins(t *testing.T) {
 		"CW_SHM_VERSION": shmVersion, "CW_HEAD_SIZE": headSize, "CW_COMM_SIZE": commSize, "CW_OPS": opSlots, "CW_KEYS": keySlots,
 		"CW_PEERS": peerSlots, "CW_PROXIES": proxySlots, "CW_STEPS": stepSlots, "CW_DUR_BUCKETS": durBuckets,
 		"CW_BW_BUCKETS": bwBuckets, "CW_DUR_MIN_EXP": durMinExp, "CW_BW_MIN_EXP": bwMinExp, "CW_FUNCS": funcs,
-		"CW_NAME_LEN": nameLen, "CW_DROP_COUNT": dropKinds, "CW_TAG_LIVE": tagLive, "CW_COMM_OPEN": commOpen,
+		"CW_NAME_LEN": nameLen, "CW_DROP_COUNT": dropKinds, "CW_TAG_LIVE": tagLive, "CW_TAG_DONE": tagDone, "CW_COMM_OPEN": commOpen,
 		"CW_COMM_CLOSED": commClosed, "CW_KEY_CPU": keyCPU, "CW_CTL_SIZE": ctlSize, "CW_OP_WAITSIGNAL": 14,
 		"CW_ALGO_P2P": algoP2P, "CW_ALGO_COUNT": len(algoNames), "CW_PROTO_COUNT": len(protoNames), "CW_MODE_COUNT": len(modeNames),
 		"CW_OP_SENDRECV": 10, "CW_OP_RECV": 6, "CW_PROTO_SIMPLE": 3, "CW_ALGO_CE": 9, "CW_DROP_SUPERSEDED": 5, "CW_MODE_DEEP": 4,

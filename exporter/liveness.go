@@ -22,49 +22,53 @@ type liveness struct {
 // across pid namespaces. pid is the process's number on this host where it could be found, else 0. search allows a walk
 // through all of /proc for a process of another pid namespace.
 func (l liveness) alive(f *os.File, p *Process, known uint32, search bool) (alive bool, pid uint32) {
-	if pid := l.at(p, known); pid != 0 {
-		return true, pid
-	}
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: 0}
 	locked := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock) == nil && lock.Type != unix.F_UNLCK
-	if search {
-		if pid := l.search(p); pid != 0 {
+	if p.StartTicks == 0 {
+		return locked, 0
+	}
+	own := l.namespace("self")
+	for _, pid := range []uint32{known, p.PID} {
+		if pid != 0 && l.is(pid, p, own, locked) {
 			return true, pid
+		}
+	}
+	if !search || own == p.PIDNS {
+		return locked, 0
+	}
+	entries, err := os.ReadDir(l.procfs)
+	if err != nil {
+		return locked, 0
+	}
+	for _, e := range entries {
+		n, err := strconv.ParseUint(e.Name(), 10, 32)
+		if err == nil && l.is(uint32(n), p, own, locked) {
+			return true, uint32(n)
 		}
 	}
 	return locked, 0
 }
 
-// at looks where the process was the last time and under the number that it has for itself.
-func (l liveness) at(p *Process, known uint32) uint32 {
-	if p.StartTicks == 0 {
-		return 0
+// is says whether a process of this host is the one that made the file. Two containers may well have begun in the same
+// hundredth of a second with the same number, so the namespace must fit too. Who may not look at another user's namespace
+// takes the lock's word that the process lives.
+func (l liveness) is(pid uint32, p *Process, own uint64, locked bool) bool {
+	if l.startedAt(pid) != p.StartTicks || !l.hasNumber(pid, p.PID) {
+		return false
 	}
-	for _, pid := range []uint32{known, p.PID} {
-		if pid != 0 && l.startedAt(pid) == p.StartTicks && l.hasNumber(pid, p.PID) {
-			return pid
-		}
+	if ns := l.namespace(strconv.FormatUint(uint64(pid), 10)); ns != 0 && p.PIDNS != 0 {
+		return ns == p.PIDNS
 	}
-	return 0
+	return locked || own == p.PIDNS || p.PIDNS == 0
 }
 
-// search looks for whoever has the process's number in another pid namespace and began when it did.
-func (l liveness) search(p *Process) uint32 {
-	var own unix.Stat_t
-	if err := unix.Stat(filepath.Join(l.procfs, "self/ns/pid"), &own); p.StartTicks == 0 || (err == nil && own.Ino == p.PIDNS) {
+// namespace returns the inode of a process's pid namespace, 0 if it may not be seen.
+func (l liveness) namespace(process string) uint64 {
+	var st unix.Stat_t
+	if unix.Stat(filepath.Join(l.procfs, process, "ns/pid"), &st) != nil {
 		return 0
 	}
-	entries, err := os.ReadDir(l.procfs)
-	if err != nil {
-		return 0
-	}
-	for _, e := range entries {
-		n, err := strconv.ParseUint(e.Name(), 10, 32)
-		if err == nil && l.startedAt(uint32(n)) == p.StartTicks && l.hasNumber(uint32(n), p.PID) {
-			return uint32(n)
-		}
-	}
-	return 0
+	return st.Ino
 }
 
 // startedAt returns field 22 of /proc/PID/stat, 0 for a process that is gone or only waits to be reaped.

@@ -45,6 +45,28 @@ func TestTimeNamespaceIsTakenOut(t *testing.T) {
 	}
 }
 
+// TestUnreportedP2P: NCCL may tell nothing about one half of a fused pair. Nobody may call that a hang.
+func TestUnreportedP2P(t *testing.T) {
+	const group = 7 << 48
+	states := func(change func(b image, at int)) []Inflight {
+		b := newImage(1)
+		at := b.open(0, 1, 3, 8, "")
+		b.key(at, 16, keyBits(11, 16, algoP2P, 0), 2, 1, 1000)
+		b.op(at, 1<<38|1, 16, 5, 1|1<<16|1<<32|group, 10e9, 11e9)
+		b.u64(at+commOps+opSize, (1<<38|1)<<8|tagDone)
+		b.op(at, 1<<38|2, 16, 6, group, 10e9, 0)
+		change(b, at)
+		p, err := read(t, b)
+		require.NoError(t, err)
+		return p.Comms[0].Inflight
+	}
+	require.Empty(t, states(func(image, int) {}), "its group has ended and nothing runs")
+	require.Len(t, states(func(b image, at int) { b.op(at, 1<<38|3, 16, 7, 1|1<<32|group, 10e9, 11e9) }), 2, "it may stand behind one that runs")
+	require.Len(t, states(func(b image, at int) { b.op(at, 1<<38|2, 16, 6, group+1<<48, 10e9, 0) }), 1, "its group has not begun to end")
+	require.Empty(t, states(func(b image, at int) { b.op(at, 1<<38|2, 16, 3, group+1<<48, 10e9, 0) }), "a copy to oneself")
+	require.Len(t, states(func(b image, at int) { b.u32(at+commKeys+16*keySize, keyBits(2, 16, 2, 3)) }), 1, "a collective is no P2P")
+}
+
 func TestLookedCompleteIsNotInFlight(t *testing.T) {
 	state, ok := stateOf(4 | 4<<16)
 	require.Equal(t, stateRunning, state)

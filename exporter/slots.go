@@ -65,6 +65,9 @@ func (r *reader) readOps(f io.ReaderAt, at int64, c *Comm) error {
 	if _, err := f.ReadAt(r.tags, at+commOps); err != nil {
 		return err
 	}
+	var found []Inflight
+	var groups []uint16
+	begun := false
 	for i := range opSlots {
 		s := ops[i*opSize : (i+1)*opSize]
 		tag := u64(s, 0)
@@ -80,16 +83,41 @@ func (r *reader) readOps(f io.ReaderAt, at int64, c *Comm) error {
 			continue
 		}
 		k := u32(r.comm, commKeys+int(key)*keySize)
-		since := int64(u64(s, opEnqueueNs))
-		if state != stateQueued {
-			since = int64(u64(s, opStartNs))
-		}
-		c.add(Inflight{
-			Op: opNames[k&(funcs-1)], State: state, Count: 1, OldestNs: since, OldestSeq: u64(s, opSeq),
+		in := Inflight{
+			Op: opNames[k&(funcs-1)], State: state, Count: 1, OldestNs: int64(u64(s, opEnqueueNs)), OldestSeq: u64(s, opSeq),
 			P2P: k>>11&31 == algoP2P,
-		})
+		}
+		if state != stateQueued {
+			in.OldestNs, begun = int64(u64(s, opStartNs)), true
+		}
+		found, groups = append(found, in), append(groups, uint16(u64(s, opCounts)>>48))
+	}
+	done, any := lastGroup(ops)
+	for i, in := range found {
+		ended := any && int16(done-groups[i]) >= 0
+		if in.P2P && in.State == stateQueued && (in.OldestSeq == uint64(c.Rank) || (ended && !begun)) {
+			continue // NCCL may have told nothing about it: see lastGroup
+		}
+		c.add(in)
 	}
 	return nil
+}
+
+// lastGroup returns the group of the operation that was enqueued last among those that have ended.
+//
+// It serves to leave out what NCCL never reports. NCCL fuses a send and a receive into one work item and copies to oneself without the network, and then may
+// report no kernel for one of them. Such an operation looks queued for ever. It is not shown if it is a copy to oneself,
+// or if others of its group or of later ones have ended and nothing of the communicator is on the GPU: a P2P that hangs
+// has begun, or stands behind one that has.
+func lastGroup(ops []byte) (group uint16, ok bool) {
+	var last uint64
+	for i := range opSlots {
+		s := ops[i*opSize:]
+		if tag := u64(s, 0); byte(tag) == tagDone && tag >= last {
+			last, group, ok = tag, uint16(u64(s, opCounts)>>48), true
+		}
+	}
+	return group, ok
 }
 
 func (c *Comm) add(in Inflight) {

@@ -41,6 +41,7 @@ func imageOf(pid int, ticks uint64) image {
 	b := typical(100e9)
 	b.u32(headPid, uint32(pid))
 	b.u64(headStartTicks, ticks)
+	b.u64(headPidNs, liveness{"/proc"}.namespace("self"))
 	return b
 }
 
