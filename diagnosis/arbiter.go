@@ -57,6 +57,8 @@ func stops(h *Hypothesis) bool {
 	switch h.Class {
 	case NodeRestart, LeafDegraded, LeafRestart, NVLinkDomainFault, LinkDown, LinkFlap, PFCStorm, RoCELoss:
 		return true
+	case RailDegraded:
+		return len(h.Suspects) > 0
 	case NICDegraded:
 		return h.Reason != "rate_downtrained"
 	}

@@ -104,7 +104,7 @@ func (f *linkFamily) cutOff(c *Case, s stage, nics []signals.Entity, by map[sign
 	}
 	probe := Hypothesis{Verdict: Verdict{StartedAt: began}}
 	c.harmAll(&probe, nics)
-	if isDown && (c.Now.Sub(began) >= f.opts.SwitchRestart || probe.JobEnded || c.ended(probe.Jobs)) {
+	if isDown && (c.Now.Sub(began) >= f.opts.SwitchRestart || probe.JobEnded || c.ended(probe.Jobs) || c.stalled(probe.Jobs)) {
 		x.degraded = true
 	}
 	if !isDown && c.Now.Sub(x.back) > f.opts.JobMemory {

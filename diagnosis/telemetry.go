@@ -11,6 +11,10 @@ import (
 // alert: shorter outages of Prometheus have alerts of their own.
 const sourceGap = 10 * time.Minute
 
+// loneGap is how long one host must be silent before it is told alone: hosts
+// that fell silent together are seen so within two scrapes.
+const loneGap = 80 * time.Second
+
 // telemetryFamily tells inputs that are missing: one notice, however many hosts
 // do not report. It never leads and never says anything about hardware.
 func telemetryFamily() Family {
@@ -40,7 +44,7 @@ func telemetryFamily() Family {
 			h.StartedAt, h.Scope, h.Confidence, h.AffectedHosts = whole.Since, "cluster", High, c.Hosts()
 			h.Evidence = append(h.Evidence, tell(signals.TargetUp, whole.Entity, true, "%s: nothing reported for %s", whole.Entity.Detail, Span(c.Now.Sub(whole.Since))))
 			return []Hypothesis{h}
-		case len(hosts) == 0:
+		case len(hosts) == 0, len(hosts) == 1 && c.Now.Sub(since) < loneGap:
 			return nil
 		}
 		return []Hypothesis{c.gap(sortedSet(names), hosts, since)}
