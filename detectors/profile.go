@@ -1,7 +1,9 @@
 package detectors
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -62,6 +64,8 @@ const (
 	profileRecent = 2 * time.Minute
 	profileUsual  = 30 * time.Minute
 	profileMemory = 7 * 24 * time.Hour
+	// profileHandover is how long after its begin a job may inherit.
+	profileHandover = 15 * time.Minute
 	// profileSkip samples of a job mean nothing, profileRun in a row make a
 	// difference believed.
 	profileSkip = 10
@@ -86,12 +90,12 @@ func (d *profile) Name() string { return "profile" }
 
 // Observe implements Detector.
 func (d *profile) Observe(t *Tick, r *Report) {
+	d.retire(t)
 	for _, j := range t.Jobs {
 		if !j.Ended {
 			d.open(t, j)
 		}
 	}
-	d.retire(t)
 	d.readGPUs(t)
 	d.readTransfers(t)
 	for _, id := range sortedKeys(d.jobs) {
@@ -109,14 +113,21 @@ func (d *profile) open(t *Tick, j *signals.Job) {
 	}
 	p.seen = t.Time
 	shape := profileShape{len(j.Hosts), len(j.GPUs)}
-	if p.shape == shape {
+	if p.shape != shape {
+		p.shape, p.inherited = shape, ""
+		clear(p.lines)
+	}
+	// The end of a job is often known some minutes after the next has begun.
+	if p.inherited != "" || t.Time.Sub(p.began) > profileHandover {
 		return
 	}
-	p.shape, p.inherited = shape, ""
-	clear(p.lines)
 	if past, ok := d.past[shape]; ok && past.job != j.ID && t.Time.Sub(past.ended) < profileMemory {
 		p.inherited = past.job
 		for key, v := range past.lines {
+			if l := p.lines[key]; l != nil {
+				l.usual, l.hits, l.on = v, 0, false
+				continue
+			}
 			p.lines[key] = &profileLine{usual: v}
 		}
 	}
@@ -236,6 +247,13 @@ func (p *jobProfile) add(t *Tick, key profileKey, v float64) {
 
 // report says which lines differ.
 func (d *profile) report(r *Report, job string, p *jobProfile) {
+	at := len(r.Findings)
+	defer func() {
+		slices.SortFunc(r.Findings[at:], func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.Signal, b.Signal), cmp.Compare(a.Entity.Op, b.Entity.Op),
+				cmp.Compare(a.Entity.Size, b.Entity.Size), cmp.Compare(a.Entity.Algo, b.Entity.Algo), cmp.Compare(a.Entity.NRanks, b.Entity.NRanks))
+		})
+	}()
 	for key, l := range p.lines {
 		if !l.on {
 			continue

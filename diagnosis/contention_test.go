@@ -1,0 +1,43 @@
+package diagnosis
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/internal/snaptest"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// next ends the job of a cluster and starts another on the same hosts, which
+// communicates at the given part of the speed.
+func next(c *snaptest.Cluster, speed float64) {
+	c.End(c.Shape.Job)
+	c.Shape.ExecTime /= speed
+	c.Shape.Bandwidth *= speed
+	c.AddJob("48290", c.Shape.Hosts, c.Shape.GPUs)
+}
+
+func TestComputationAndCommunicationCompete(t *testing.T) {
+	c, p := trained(t, 11)
+	next(c, 24/43.5)
+	c.SetAll(signals.GPUSMActive, 0.95, nil)
+	c.SetAll(signals.GPUDRAMActive, 0.74, nil)
+	c.SetAll(signals.GPUTensorActive, 0.43, nil)
+	p.run(c, 20*time.Minute)
+	v := p.verdict(t, ComputeCommContention)
+	require.Equal(t, "memory_bandwidth", v.Reason)
+	require.Equal(t, Warning, v.Severity)
+	require.Empty(t, v.Suspects)
+	require.Contains(t, text(v), "in job 48213 of the same shape")
+}
+
+func TestASlowNetworkIsNoContention(t *testing.T) {
+	c, p := trained(t, 12)
+	next(c, 24/43.5)
+	c.SetAll(signals.GPUDRAMActive, 0.28, nil)
+	c.SetAll(signals.GPUTensorActive, 0.24, nil)
+	p.run(c, 20*time.Minute)
+	require.NotContains(t, p.first, string(ComputeCommContention))
+}
