@@ -26,6 +26,9 @@ type Parts struct {
 	Bank      *detectors.Bank
 	Diagnoser *diagnosis.Diagnoser
 	Incidents *incidents.Manager
+	// Before is called with each snapshot before anything is concluded from
+	// it; nil does nothing.
+	Before func(*signals.Snapshot)
 }
 
 // Engine walks the line of one tick. It is used by one goroutine at a time:
@@ -81,6 +84,9 @@ func (e *Engine) Tick(ctx context.Context, at time.Time) (t Tick) {
 	}
 	for _, f := range t.Snapshot.Frames {
 		t.Series += f.Len()
+	}
+	if e.parts.Before != nil {
+		e.parts.Before(t.Snapshot)
 	}
 	fabric := e.parts.Topology.Update(t.Snapshot)
 	t.Report = e.parts.Bank.Observe(t.Snapshot)

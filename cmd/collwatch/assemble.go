@@ -55,21 +55,25 @@ type assembly struct {
 	bank    *detectors.Bank
 	manager *incidents.Manager
 	engine  *engine.Engine
+	outages *outages
 }
 
 // assemble builds the line over some sources. A manager given is used instead
-// of a new one, so that incidents outlive a reload.
-func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *incidents.Manager) (*assembly, error) {
+// of a new one, so that incidents outlive a reload; known are jobs seen before.
+func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *incidents.Manager, known ...signals.JobMark) (*assembly, error) {
 	opts, err := assembleOptions(cfg)
 	if err != nil {
 		return nil, err
 	}
+	opts.signals.Known = known
 	a := &assembly{opts: opts}
 	if a.reader, err = signals.NewReader(opts.signals, sources); err != nil {
 		return nil, fmt.Errorf("signals: %w", err)
 	}
 	a.fabric = topology.NewStore(opts.topology)
 	opts.incidents.FleetSize = a.fabric.Hosts
+	a.outages = newOutages(cfg)
+	opts.incidents.Maintenance = a.outages.list.Reason
 	a.bank = detectors.NewBank(opts.detectors)
 	if manager == nil {
 		manager = incidents.NewManager(opts.incidents)
@@ -77,7 +81,7 @@ func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *i
 	a.manager = manager
 	a.engine = engine.New(engine.Parts{
 		Reader: a.reader, Topology: a.fabric, Bank: a.bank,
-		Diagnoser: diagnosis.New(opts.diagnosis), Incidents: manager,
+		Diagnoser: diagnosis.New(opts.diagnosis), Incidents: manager, Before: a.outages.learn,
 	})
 	return a, nil
 }

@@ -52,22 +52,24 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 		return nil, errors.Join(err, d.store.Close())
 	}
 	d.manager = incidents.NewManager(inc)
+	if err := d.manager.Register(d.reg); err != nil {
+		return nil, errors.Join(err, d.store.Close())
+	}
 	d.saver = &saver{store: d.store, manager: d.manager, every: cfg.Global.StateInterval.Std()}
 	d.store.Load(incidentsFile, incidents.Schema, func(_ int, data []byte) error { return d.manager.Restore(data) })
+	d.store.Load(jobsFile, jobsSchema, func(_ int, data []byte) error { return d.saver.restoreJobs(data) })
 	g, err := newGeneration(cfg, log, d.manager, d.saver)
 	if err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}
-	if k, ok := any(g.asm.bank).(keeper); ok {
-		d.store.Load(baselinesFile, baselineSchema, func(_ int, data []byte) error { return k.Restore(data) })
-	}
+	d.store.Load(baselinesFile, baselineSchema, func(_ int, data []byte) error { return g.asm.bank.Restore(data) })
 	d.use(g)
 	return d, nil
 }
 
 func (d *daemon) use(g *generation) {
 	d.current.Store(g)
-	d.saver.use(g.asm.bank)
+	d.saver.use(g.asm.bank, g.asm.reader)
 	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
 	d.reloads.success(g.cfg)
 }
@@ -101,14 +103,9 @@ func (d *daemon) run(ctx context.Context) error {
 
 // handOver gives the baselines of one generation to the next.
 func (d *daemon) handOver(from, to *generation) {
-	old, ok := any(from.asm.bank).(keeper)
-	fresh, fits := any(to.asm.bank).(keeper)
-	if !ok || !fits {
-		return
-	}
-	data, err := old.Save()
+	data, err := from.asm.bank.Save()
 	if err == nil {
-		err = fresh.Restore(data)
+		err = to.asm.bank.Restore(data)
 	}
 	to.warm = err == nil
 	if err != nil {
@@ -132,6 +129,10 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 			"severity", ev.Incident.Severity, "job", ev.Incident.Verdict.Job, "suspect", ev.Incident.Labels["suspect_node"])
 	}
 	now := time.Now()
+	if err := g.asm.outages.refresh(); err != nil {
+		d.log.Warn("the list of hosts out of service keeps its former content", "err", err)
+	}
+	g.observeCoverage(now)
 	d.saver.tick(now)
 	g.sync()
 	d.sup.cycle(now)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/notify/alertmanager"
 	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/signals"
 )
 
 // generation is everything that one configuration makes. A reload builds the
@@ -33,6 +33,8 @@ type generation struct {
 	alerts    *alertmanager.Notifier // nil without a target
 	warm      bool                   // baselines came from the generation before
 	sources   map[string]promapi.Querier
+	coverage  *signals.CoverageMetrics
+	covered   time.Time // when coverage was looked at last
 }
 
 // receiver is somebody who is told.
@@ -67,9 +69,10 @@ func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Mana
 		return nil, err
 	}
 	g.sources = sources
-	if g.asm, err = assemble(cfg, sources, manager); err != nil {
+	if g.asm, err = assemble(cfg, sources, manager, sv.known()...); err != nil {
 		return nil, err
 	}
+	g.coverage = signals.NewCoverageMetrics(g.reg)
 	g.metrics = engine.NewMetrics(g.reg, g.asm.bank.Names())
 	source := deliverySource{Manager: g.asm.manager, saver: sv}
 	if err := g.addAlertmanager(source); err != nil {
@@ -134,8 +137,8 @@ func (g *generation) run(ctx context.Context, each func(engine.Tick, int)) error
 	stop()
 	wg.Wait()
 	for _, q := range g.sources {
-		if c, ok := q.(io.Closer); ok {
-			_ = c.Close() // only idle connections
+		if c, ok := q.(interface{ Close() }); ok {
+			c.Close() // idle connections
 		}
 	}
 	return failed
@@ -160,6 +163,20 @@ func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) erro
 			each(t, missed)
 		},
 	})
+}
+
+// coverageEvery is how often the inputs are counted: what is installed changes
+// seldom, and counting looks at every series.
+const coverageEvery = 10 * time.Minute
+
+// observeCoverage exports what this installation can tell. It runs in the loop's
+// goroutine, which owns the reader.
+func (g *generation) observeCoverage(now time.Time) {
+	if now.Sub(g.covered) < coverageEvery {
+		return
+	}
+	g.covered = now
+	g.coverage.Set(g.asm.reader.Coverage())
 }
 
 // sync hands the present state to all receivers.

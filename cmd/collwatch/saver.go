@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/incidents/state"
+	"github.com/collwatch/collwatch/signals"
 )
 
 // Names of the state files. Baselines lie apart, so that a damaged one never
@@ -16,14 +19,23 @@ const (
 	baselinesFile = "baselines"
 )
 
+// jobsFile says when each job was seen first: a job is no new one because the
+// daemon is.
+const (
+	jobsFile   = "jobs"
+	jobsSchema = 1
+)
+
 // baselineSchema is the version of the baselines file.
 const baselineSchema = 1
 
 // keeper is what has baselines to keep.
 type keeper interface {
 	Save() ([]byte, error)
-	Restore(data []byte) error
 }
+
+// marker is what knows the jobs.
+type marker interface{ Marks() []signals.JobMark }
 
 // saver writes the state files. Its methods may be called from any goroutine;
 // one writes at a time.
@@ -34,7 +46,9 @@ type saver struct {
 
 	mu        sync.Mutex
 	bank      keeper
-	last      []byte // incidents as written
+	reader    marker
+	jobs      []signals.JobMark // as of the last evaluation
+	last      []byte            // incidents as written
 	baselines time.Time
 }
 
@@ -43,6 +57,9 @@ func (s *saver) tick(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.incidents()
+	if s.reader != nil {
+		s.jobs = s.reader.Marks()
+	}
 	if s.bank != nil && now.Sub(s.baselines) >= s.every {
 		s.baselines = now
 		s.saveBaselines()
@@ -66,12 +83,22 @@ func (s *saver) all() {
 	}
 }
 
-// use takes the bank of the running generation.
-func (s *saver) use(b any) {
+// use takes the bank and the reader of the running generation.
+func (s *saver) use(b keeper, r marker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bank, _ = b.(keeper)
+	s.bank, s.reader = b, r
 }
+
+// known are the jobs seen so far.
+func (s *saver) known() []signals.JobMark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.jobs)
+}
+
+// restoreJobs takes the content of the jobs file.
+func (s *saver) restoreJobs(data []byte) error { return json.Unmarshal(data, &s.jobs) }
 
 // incidents saves if anything changed. The store logs its own failures and the
 // next call tries again.
@@ -86,6 +113,9 @@ func (s *saver) incidents() {
 }
 
 func (s *saver) saveBaselines() {
+	if data, err := json.Marshal(s.jobs); err == nil {
+		_ = s.store.Save(jobsFile, jobsSchema, data)
+	}
 	if data, err := s.bank.Save(); err == nil {
 		_ = s.store.Save(baselinesFile, baselineSchema, data)
 	}
