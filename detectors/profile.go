@@ -142,7 +142,7 @@ func (d *profile) retire(t *Tick) {
 		delete(d.jobs, id)
 		lines := map[profileKey]float64{}
 		for key, l := range p.lines {
-			if l.n >= 3*profileSkip {
+			if l.n >= 2*profileSkip {
 				lines[key] = l.usual
 			}
 		}
