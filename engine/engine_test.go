@@ -43,7 +43,7 @@ func store(t *testing.T, scenario string) (*embedprom.DB, *sim.Run) {
 	return db, run
 }
 
-func newEngine(t *testing.T, q promapi.Querier) *engine.Engine {
+func newEngine(t testing.TB, q promapi.Querier) *engine.Engine {
 	t.Helper()
 	r, err := signals.NewReader(signals.Options{Interval: interval}, map[string]promapi.Querier{"p": q})
 	require.NoError(t, err)
