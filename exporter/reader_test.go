@@ -45,6 +45,55 @@ func TestTimeNamespaceIsTakenOut(t *testing.T) {
 	}
 }
 
+// changing is a file whose operation in one slot is replaced between two reads of it.
+type changing struct {
+	image
+	at    int64
+	reads int
+}
+
+func (c *changing) ReadAt(b []byte, off int64) (int, error) {
+	n, err := bytes.NewReader(c.image).ReadAt(b, off)
+	if off <= c.at && c.at < off+int64(n) {
+		if c.reads++; c.reads == 1 {
+			c.u64(int(c.at), (1<<38|1033)<<8|tagLive) // the plugin reuses the slot now
+		}
+	}
+	return n, err
+}
+
+// TestTornOperation: words of two occupants are never mixed.
+func TestTornOperation(t *testing.T) {
+	b := typical(100e9)
+	at := b.comm(0) + commOps + 9*opSize
+	p, err := newReader().read(&changing{image: b, at: int64(at)}, int64(len(b)))
+	require.NoError(t, err)
+	require.Len(t, p.Comms[0].Inflight, 2, "the running one was replaced and is left out")
+	for _, in := range p.Comms[0].Inflight {
+		require.NotEqual(t, stateRunning, in.State)
+	}
+}
+
+// TestReplacedCommunicator: a slot that gets another communicator while it is read is left out.
+func TestReplacedCommunicator(t *testing.T) {
+	b := typical(100e9)
+	at := b.comm(0) + commIncarnation
+	p, err := newReader().read(readerFunc(func(buf []byte, off int64) (int, error) {
+		n, err := bytes.NewReader(b).ReadAt(buf, off)
+		if off == int64(b.comm(0)) {
+			b.u32(at, 99)
+		}
+		return n, err
+	}), int64(len(b)))
+	require.NoError(t, err)
+	require.Empty(t, p.Comms)
+	require.Equal(t, 1, p.Unreadable)
+}
+
+type readerFunc func([]byte, int64) (int, error)
+
+func (f readerFunc) ReadAt(b []byte, off int64) (int, error) { return f(b, off) }
+
 // TestUnreportedP2P: NCCL may tell nothing about one half of a fused pair. Nobody may call that a hang.
 func TestUnreportedP2P(t *testing.T) {
 	const group = 7 << 48

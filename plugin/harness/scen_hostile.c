@@ -114,6 +114,9 @@ static void repeated_steps(struct world *w) {
     if ((slot->proxies[i].tag & 0xff) == CW_TAG_LIVE && (slot->proxies[i].info >> 40 & 1)) p = &slot->proxies[i];
   CHECK(p->step[0] >> 60 == CW_PH_PEER_WAIT, "phase %lu", (unsigned long)(p->step[0] >> 60));
   host_record(&w->host, s, CW_ST_STEP_SEND_WAIT, 100, true);
+  host_record(&w->host, s, CW_ST_STEP_SEND_PEER_WAIT, 0, true); /* late: a step does not go back */
+  host_record(&w->host, s, CW_ST_STEP_RECV_WAIT, 0, true);      /* of the other direction */
+  CHECK(p->step[0] >> 60 == CW_PH_WIRE, "phase %lu", (unsigned long)(p->step[0] >> 60));
   host_stop(&w->host, s);
   int order[] = {CW_ST_STEP_RECV_WAIT, CW_ST_STEP_RECV_FLUSH_WAIT, CW_ST_STEP_RECV_GPU_WAIT};
   for (int i = 0; i < 3; i++) {
