@@ -77,6 +77,25 @@ static void full_tmpfs(struct world *w) {
   umount2(path, MNT_DETACH);
 }
 
+/* A framework closes every descriptor it does not know and opens files of its own: they must not grow, and the next
+ * communicator is watched all the same. */
+static void closed_descriptors(struct world *w) {
+  world_load(w);
+  world_open(w, 1, 0, 4);
+  for (int fd = 3; fd < 64; fd++) close(fd);
+  char path[300];
+  snprintf(path, sizeof path, "%s/checkpoint", w->dir);
+  int fds[40];
+  for (int i = 0; i < 40; i++) fds[i] = open(path, O_CREAT | O_RDWR, 0600);
+  struct host_comm c = world_open(w, 2, 0, 4);
+  whole_coll(&c, 1, 4, 100);
+  struct stat st;
+  CHECK(fstat(fds[0], &st) == 0 && st.st_size == 0 && st.st_blocks == 0, "wrote to a file of the framework");
+  if (w->version >= 4) CHECK(comm_totals(file_comm(world_file(w), 2, 0)).completed == 1, "not watched");
+  host_finalize(&c);
+  for (int i = 0; i < 40; i++) CHECK(close(fds[i]) == 0, "closed a descriptor of the framework");
+}
+
 /* 10,000 communicators, with names that are long and no text; the cap is counted. */
 static void many_comms(struct world *w) {
   world_load(w);
@@ -119,5 +138,5 @@ static void turnover(struct world *w) {
 
 const struct scenario scen_bad[] = {
   {"no_such_parent", 2, no_such_parent}, {"dir_is_file", 2, dir_is_file}, {"read_only", 2, read_only}, {"dir_is_link", 2, dir_is_link},
-  {"no_permission", 2, no_permission}, {"shared_folder", 2, shared_folder}, {"full_tmpfs", 2, full_tmpfs}, {"many_comms", 2, many_comms}, {"turnover", 2, turnover}, {0},
+  {"no_permission", 2, no_permission}, {"shared_folder", 2, shared_folder}, {"full_tmpfs", 2, full_tmpfs}, {"closed_descriptors", 2, closed_descriptors}, {"many_comms", 2, many_comms}, {"turnover", 2, turnover}, {0},
 };

@@ -118,11 +118,32 @@ void cw_control_look(struct cw_proc *p) {
   close(dirfd);
 }
 
+static bool is_ours(const struct cw_proc *p, int fd) {
+  struct stat st;
+  return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == p->file_dev && (uint64_t)st.st_ino == p->file_ino;
+}
+
+/* Frameworks close descriptors that they do not know, and the number may be somebody else's file by now. */
+static bool own_descriptor(struct cw_proc *p) {
+  if (is_ours(p, p->fd)) return true;
+  int dirfd = open_dir(p->dir);
+  if (dirfd < 0) return false;
+  int fd = openat(dirfd, p->file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  close(dirfd);
+  if (!is_ours(p, fd)) {
+    if (fd >= 0) close(fd);
+    return false;
+  }
+  p->fd = fd;
+  hold(fd);
+  return true;
+}
+
 /* Reserves and clears the pages of one communicator's slot. */
 bool cw_file_reserve(struct cw_proc *p, uint32_t comm) {
   off_t at = (off_t)CW_HEAD_SIZE + (off_t)comm * (off_t)CW_COMM_SIZE;
   struct cw_comm_slot *s = (struct cw_comm_slot *)(p->map + at);
-  if (!reserve(p->fd, at, CW_COMM_SIZE)) return false;
+  if (!own_descriptor(p) || !reserve(p->fd, at, CW_COMM_SIZE)) return false;
   if (atomic_load_explicit(&s->state, CW_RELAXED) != CW_COMM_FREE) {
     atomic_store_explicit(&s->state, CW_COMM_SETUP, memory_order_release);
     atomic_thread_fence(memory_order_seq_cst);
@@ -144,8 +165,6 @@ void cw_file_drop(struct cw_proc *p) {
   (void)map;
   struct cw_control *ctl = atomic_exchange(&p->control, NULL);
   if (ctl) (void)mmap(ctl, CW_CTL_SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-  /* A framework may have closed our descriptor and the number may be somebody else's now. */
-  struct stat st;
-  if (fstat(p->fd, &st) == 0 && (uint64_t)st.st_dev == p->file_dev && (uint64_t)st.st_ino == p->file_ino) close(p->fd);
+  if (is_ours(p, p->fd)) close(p->fd);
   p->fd = -1;
 }
