@@ -84,7 +84,7 @@ func TestHandler(t *testing.T) {
 		{with, "GET", "/-/ready", 200, "ok"},
 		{with, "GET", "/", 200, "collwatch-exporter"},
 		{with, "GET", "/etc/passwd", 404, ""},
-		{with, "POST", "/-/mode?mode=deep&for=60s", 200, "deep for 1m0s"},
+		{with, "POST", "/-/mode?mode=deep&for=60s", 200, "accepted"},
 		{with, "POST", "/-/mode?mode=deep", 400, "duration"},
 		{with, "POST", "/-/mode?mode=turbo&for=1s", 400, "none of"},
 		{with, "GET", "/-/mode?mode=deep&for=60s", 405, ""},

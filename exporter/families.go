@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
-	"google.golang.org/protobuf/proto"
 )
 
 const prefix = "collwatch_nccl_"
@@ -60,7 +59,7 @@ func with(base []*dto.LabelPair, more ...string) []*dto.LabelPair {
 	copy(labels, base)
 	for i := 0; i+1 < len(more); i += 2 {
 		if more[i+1] != "" {
-			labels = append(labels, &dto.LabelPair{Name: proto.String(more[i]), Value: proto.String(more[i+1])})
+			labels = append(labels, &dto.LabelPair{Name: new(more[i]), Value: new(more[i+1])})
 		}
 	}
 	slices.SortFunc(labels, func(a, b *dto.LabelPair) int { return strings.Compare(a.GetName(), b.GetName()) })

@@ -93,8 +93,14 @@ func checkHead(h []byte, size int64) (uint32, error) {
 		return 0, fmt.Errorf("%w: %d, this exporter reads %d", errVersion, v, shmVersion)
 	}
 	want := [...]struct{ at, value int }{
-		{headHeadSize, headSize}, {headCommSize, commSize}, {headOps, opSlots}, {headKeys, keySlots}, {headPeers, peerSlots},
-		{headProxies, proxySlots}, {headDurBuckets, durBuckets}, {headBwBuckets, bwBuckets},
+		{headHeadSize, headSize},
+		{headCommSize, commSize},
+		{headOps, opSlots},
+		{headKeys, keySlots},
+		{headPeers, peerSlots},
+		{headProxies, proxySlots},
+		{headDurBuckets, durBuckets},
+		{headBwBuckets, bwBuckets},
 	}
 	for _, w := range want {
 		if got := u32(h, w.at); got != uint32(w.value) {

@@ -92,9 +92,9 @@ func (r *reader) readOps(f io.ReaderAt, at int64, c *Comm) error {
 		}
 		found, groups = append(found, in), append(groups, uint16(u64(s, opCounts)>>48))
 	}
-	done, any := lastGroup(ops)
+	done, some := lastGroup(ops)
 	for i, in := range found {
-		ended := any && int16(done-groups[i]) >= 0
+		ended := some && int16(done-groups[i]) >= 0
 		if in.P2P && in.State == stateQueued && (in.OldestSeq == uint64(c.Rank) || (ended && !begun)) {
 			continue // NCCL may have told nothing about it: see lastGroup
 		}

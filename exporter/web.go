@@ -50,5 +50,5 @@ func switchMode(w http.ResponseWriter, r *http.Request, control *Control, logger
 		return
 	}
 	logger.Info("asked the processes of this node for another mode", "mode", mode, "for", d, "remote", r.RemoteAddr)
-	_, _ = fmt.Fprintf(w, "mode %s for %s\n", mode, d)
+	_, _ = fmt.Fprintln(w, "accepted")
 }

@@ -77,7 +77,7 @@ func TestServes(t *testing.T) {
 	for _, want := range []string{"collwatch_exporter_folder_readable 1", "collwatch_exporter_build_info", "collwatch_nccl_ras_up{", "collwatch_exporter_inspector_logs 0"} {
 		require.Contains(t, body, want)
 	}
-	require.Contains(t, get("POST", "/-/mode?mode=net&for=10s"), "net for 10s")
+	require.Contains(t, get("POST", "/-/mode?mode=net&for=10s"), "accepted")
 	info, err := os.Stat(filepath.Join(dir, "control"))
 	require.NoError(t, err)
 	require.Equal(t, "-rw-r--r--", fmt.Sprint(info.Mode()))
