@@ -81,6 +81,10 @@ type Incident struct {
 	// Announced is set once the open event was given out: only then may an
 	// update or a resolve follow.
 	Announced bool `json:"announced,omitempty"`
+	// Noted is set once an open event was given out for an incident in shadow
+	// or only recorded: logs and replays show its end as well. Receivers go by
+	// Announced.
+	Noted bool `json:"noted,omitempty"`
 	// Withheld says why the incident is kept from receivers: shadow,
 	// maintenance, cool_down, storm, recorded; empty if it is not.
 	Withheld Withheld `json:"withheld,omitempty"`
@@ -162,7 +166,10 @@ const (
 	EventResolve EventKind = "resolve"
 )
 
-// Event is a change of an incident that receivers and replays see.
+// Event is a change of an incident for logs and replays. Of an incident in
+// shadow, or only recorded, its opening and its end are events too, with
+// Incident.Withheld set: whoever tries a class out wants to see what it would
+// say. They are never delivered, see Incident.Announced.
 type Event struct {
 	Time     time.Time
 	Kind     EventKind

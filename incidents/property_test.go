@@ -140,6 +140,11 @@ func TestWhateverHappens(t *testing.T) {
 
 func check(t *rapid.T, said map[string]*word, e incidents.Event, whole bool) {
 	inc := &e.Incident
+	if inc.Withheld != incidents.NotWithheld { // noted only: nobody is told
+		require.False(t, inc.Announced)
+		require.True(t, inc.Noted)
+		return
+	}
 	w := said[inc.ID]
 	if w == nil {
 		w = &word{}

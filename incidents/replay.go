@@ -27,6 +27,8 @@ type replayLine struct {
 	Labels      map[string]string `json:"labels"`
 	Annotations map[string]string `json:"annotations"`
 	Evidence    []replayEvidence  `json:"evidence"`
+	// Withheld says why nobody was told, such as shadow; absent if all were.
+	Withheld Withheld `json:"withheld,omitempty"`
 }
 
 type replaySuspect struct {
@@ -53,6 +55,7 @@ func (e *Event) MarshalReplay(r *Renderer) ([]byte, error) {
 		Confidence: i.Verdict.Confidence.String(), Job: i.Verdict.Job,
 		Suspects: []replaySuspect{}, TieSet: i.Verdict.TieSet, StartedAt: i.StartedAt.UTC(),
 		Labels: i.AlertLabels(), Annotations: r.Annotations(i), Evidence: []replayEvidence{},
+		Withheld: i.Withheld,
 	}
 	for _, s := range i.NamedSuspects() {
 		line.Suspects = append(line.Suspects, replaySuspect{s.Kind, s.Node, s.Device, s.Switch, s.Port, finite(s.Score)})

@@ -89,21 +89,25 @@ func TestCapSaysWhatItHides(t *testing.T) {
 	require.Contains(t, kinds(es), "resolve incident_storm recovered")
 }
 
-func TestShadowAndRecordedGiveNoEvents(t *testing.T) {
+func TestShadowAndRecordedAreNotedAndNeverSent(t *testing.T) {
 	d := drive(t, incidents.Options{Shadow: map[diagnosis.Class]bool{diagnosis.LinkDown: true}})
 	role := diagnosis.Verdict{Class: diagnosis.RoleImbalance, Severity: diagnosis.Warning, Job: "1", Scope: "job"}
 	d.tick(5, nic("a", "mlx5_0"), role)
-	require.Empty(t, d.got)
+	require.ElementsMatch(t, []string{"open link_down", "open role_imbalance"}, kinds(d.got), "replays and logs show them, once")
 	live := d.m.Live()
 	require.Len(t, live, 2)
 	got := map[incidents.Withheld]bool{}
 	for _, inc := range live {
 		require.Equal(t, incidents.Open, inc.State)
+		require.False(t, inc.Announced, "receivers take only what was announced")
 		got[inc.Withheld] = true
 	}
 	require.True(t, got[incidents.InShadow] && got[incidents.OnlyRecorded])
 	d.tick(100)
-	require.Empty(t, d.got)
+	require.Len(t, d.got, 4, "and their ends")
+	for _, e := range d.got {
+		require.NotEqual(t, incidents.NotWithheld, e.Incident.Withheld)
+	}
 	require.Len(t, d.m.Ended(), 2)
 }
 

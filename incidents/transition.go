@@ -168,8 +168,13 @@ func (t *tick) open(inc *Incident) {
 		t.past.add(inc.component(), inc.FiredAt)
 	}
 	inc.Withheld, inc.WithheldText = t.withhold(inc)
-	if inc.Withheld == NotWithheld {
+	switch inc.Withheld {
+	case NotWithheld:
 		t.announce(inc, why)
+	case OnlyRecorded, InShadow:
+		inc.Noted = true
+		inc.Version++
+		t.events = append(t.events, Event{Time: t.at, Kind: EventOpen, Incident: inc.clone(), Was: inc.Severity, Why: why})
 	}
 }
 
@@ -298,6 +303,8 @@ func (t *tick) resolve(inc *Incident, reason ResolveReason, text string) {
 	t.ended[inc.ID] = inc
 	if inc.Announced {
 		t.announced--
+	}
+	if inc.Announced || inc.Noted {
 		t.events = append(t.events, Event{Time: t.at, Kind: EventResolve, Incident: inc.clone(), Was: inc.Severity, Why: text})
 	}
 }

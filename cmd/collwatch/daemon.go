@@ -126,7 +126,7 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 	for i := range t.Events {
 		ev := &t.Events[i]
 		d.log.Info("incident", "event", ev.Kind, "id", ev.Incident.ID, "class", ev.Incident.Verdict.Class,
-			"severity", ev.Incident.Severity, "job", ev.Incident.Verdict.Job, "suspect", ev.Incident.Labels["suspect_node"])
+			"severity", ev.Incident.Severity, "job", ev.Incident.Verdict.Job, "suspect", ev.Incident.Labels["suspect_node"], "withheld", ev.Incident.Withheld)
 	}
 	now := time.Now()
 	if err := g.asm.outages.refresh(); err != nil {

@@ -163,7 +163,7 @@ func (d *demo) tick(t engine.Tick) error {
 		inc := &ev.Incident
 		d.printf("%s  %-7s  %s %s: %s\n", d.clock(ev.Time), ev.Kind, inc.Severity, inc.Verdict.Class,
 			d.asm.opts.renderer.Annotations(inc)["summary"])
-		if ev.Kind == incidents.EventOpen {
+		if ev.Kind == incidents.EventOpen && inc.Announced {
 			d.opened = append(d.opened, *inc)
 		}
 	}

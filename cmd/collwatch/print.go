@@ -21,10 +21,11 @@ type eventPrinter struct {
 func (p *eventPrinter) print(events []incidents.Event) error {
 	for i := range events {
 		ev := &events[i]
-		switch ev.Kind {
-		case incidents.EventOpen:
+		switch {
+		case !ev.Incident.Announced: // in shadow or only recorded: nobody is told
+		case ev.Kind == incidents.EventOpen:
 			p.opened++
-		case incidents.EventResolve:
+		case ev.Kind == incidents.EventResolve:
 			p.resolved++
 		}
 		if p.format == "text" {
@@ -53,6 +54,9 @@ func (p *eventPrinter) text(ev *incidents.Event) {
 		}
 	}
 	indent(notes["summary"])
+	if inc.Withheld != incidents.NotWithheld {
+		indent("not sent: " + inc.WithheldText)
+	}
 	if ev.Kind == incidents.EventResolve {
 		if inc.RecoveryText != "" {
 			indent(inc.RecoveryText)

@@ -75,8 +75,8 @@ func writeScenario(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // checkEvents looks for an event in the JSON lines of a replay: events FILE
-// key=value…, where node, device and kind are those of the first suspect. With
-// "!" no event may match.
+// key=value…, where node, device and kind are those of the first suspect, and
+// before=TIME bounds when it was said. With "!" no event may match.
 func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 	f, err := os.Open(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -94,7 +94,7 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		line := ""
-		for _, k := range []string{"time", "event", "class", "reason", "severity", "confidence", "job", "kind", "node", "device", "switch"} {
+		for _, k := range []string{"time", "event", "class", "reason", "severity", "confidence", "job", "kind", "node", "device", "switch", "withheld"} {
 			if s, ok := ev[k].(string); ok {
 				line += k + "=" + s + " "
 			}
@@ -102,6 +102,11 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 		seen = append(seen, line)
 		match := true
 		for _, want := range args[1:] {
+			if limit, ok := strings.CutPrefix(want, "before="); ok {
+				at, _ := ev["time"].(string)
+				match = match && at < limit // both RFC 3339 in UTC
+				continue
+			}
 			match = match && strings.Contains(line, want+" ")
 		}
 		found = found || match
