@@ -22,7 +22,7 @@ func TestMainJob(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}
-	r := startRig(t, alertmanagerConfig)
+	r := startRig(t, small, alertmanagerConfig)
 	r.configure("")
 	r.start()
 	require.Empty(t, r.alerts(), "a healthy cluster is quiet")

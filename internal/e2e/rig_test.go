@@ -23,13 +23,19 @@ import (
 	"github.com/collwatch/collwatch/sim"
 )
 
-// interval is that of scrapes and evaluations: as short as a busy test machine
-// bears.
-const interval = 3 * time.Second
+// size is how large a rig is and how fast it is looked at.
+type size struct {
+	hosts    int
+	interval time.Duration // of scrapes and evaluations
+}
+
+// small is evaluated as often as a busy test machine bears.
+var small = size{hosts: 16, interval: 3 * time.Second}
 
 // rig is a cluster with its monitoring.
 type rig struct {
-	t            *testing.T
+	t            testing.TB
+	size         size
 	live         *sim.Live
 	prometheus   *realserver.Server
 	alertmanager *realserver.Server
@@ -43,9 +49,9 @@ type rig struct {
 }
 
 // startRig starts everything but the daemon.
-func startRig(t *testing.T, alertmanagerConfig string) *rig {
+func startRig(t testing.TB, of size, alertmanagerConfig string) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), log: &syncBuffer{}}
+	r := &rig{t: t, size: of, dir: t.TempDir(), log: &syncBuffer{}}
 	r.bin = filepath.Join(r.dir, "collwatch")
 	build := exec.Command("go", "build", "-o", r.bin, "../../cmd/collwatch")
 	out, err := build.CombinedOutput()
@@ -53,7 +59,7 @@ func startRig(t *testing.T, alertmanagerConfig string) *rig {
 
 	// The job has run for a while, so that its first windows are over.
 	c, err := sim.New(sim.Options{
-		Seed: 42, Start: time.Now().Add(-10 * time.Minute), Shape: sim.R16(16), Dialect: sim.Full(), Noise: sim.DefaultNoise(), Live: true,
+		Seed: 42, Start: time.Now().Add(-10 * time.Minute), Shape: sim.R16(of.hosts), Dialect: sim.Full(), Noise: sim.DefaultNoise(), Live: true,
 	}, nil)
 	require.NoError(t, err)
 	r.live = sim.NewLive(c, time.Now)
@@ -82,7 +88,7 @@ scrape_configs:
     http_sd_configs: [{url: %[2]s/targets, refresh_interval: 30s}]
   - job_name: textfile
     static_configs: [{targets: [%[3]q]}]
-`, interval, targets.URL, strings.TrimPrefix(node.URL, "http://")))
+`, of.interval, targets.URL, strings.TrimPrefix(node.URL, "http://")))
 	r.address = freeAddress(t)
 	return r
 }
@@ -118,7 +124,7 @@ url = %[4]q
 # A short hold, so that the end of the fault is seen within the test.
 [incidents.class.nic_degraded]
 resolve = 3
-`, interval.String(), filepath.Join(r.dir, "state"), r.prometheus.URL, r.alertmanager.URL)
+`, r.size.interval.String(), filepath.Join(r.dir, "state"), r.prometheus.URL, r.alertmanager.URL)
 	require.NoError(r.t, os.WriteFile(r.config, []byte(text+extra), 0o600))
 }
 
@@ -215,7 +221,7 @@ func (r *rig) silence(class string) (expire func()) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
