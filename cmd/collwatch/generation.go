@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -153,6 +154,7 @@ func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) erro
 			// Baselines then form from live samples: later, but no worse.
 			g.log.Warn("history cannot be read; baselines start empty", "err", err)
 		} else if err == nil {
+			debug.FreeOSMemory() // history is much garbage at once
 			g.log.Info("baselines are warm", "history", w, "took", time.Since(start).Round(time.Millisecond))
 		}
 	}
