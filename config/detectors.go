@@ -2,24 +2,18 @@ package config
 
 // Detectors is the table [detectors].
 type Detectors struct {
-	// Detectors not to run.
+	// Detectors not to run, by the names of their pages in docs/detectors.
 	Disabled []string `toml:"disabled"`
-	// Smallest relative difference worth a finding, whatever the statistics say.
-	MinEffect float64 `toml:"min_effect" check:"positive"`
-	// Change against a series' own past: an exponentially weighted chart.
-	EWMA EWMA `toml:"ewma"`
-	// Slow change against a series' own past: a cumulative sum.
-	Drift Drift `toml:"drift"`
-	// Difference from peers in the same job and role.
-	Peers Peers `toml:"peers"`
+	// Days after its end that a job is compared with others of its shape.
+	Memory int `toml:"memory_days" check:"one"`
 	// Who is late: the rank that waits least.
 	Lateness Lateness `toml:"lateness"`
 	// Whose transfers are slow.
 	Transfer Transfer `toml:"transfer"`
-	// Error and congestion counters against the fabric's.
+	// Change of transfers against their own past: an exponentially weighted chart.
+	EWMA EWMA `toml:"ewma"`
+	// Error counters against the fabric's.
 	Counters Counters `toml:"counters"`
-	// The baseline that does not move.
-	Reference Reference `toml:"reference"`
 }
 
 // EWMA is the table [detectors.ewma].
@@ -28,65 +22,27 @@ type EWMA struct {
 	Lambda float64 `toml:"lambda" check:"positive,ratio"`
 	// Control limit in standard deviations of the chart.
 	Limit float64 `toml:"limit" check:"positive"`
-	// Correlation of neighbouring values assumed at start; the limit widens with it.
-	Phi float64 `toml:"phi" check:"ratio"`
-	// Estimate that correlation from the series as it goes on.
-	PhiAdaptive bool `toml:"phi_adaptive"`
-	// Standard deviations at which a value is clipped for learning the baseline.
-	LearnClip float64 `toml:"learn_clip" check:"positive"`
-	// Standard deviations at which a value is clipped for the chart.
-	InputClip float64 `toml:"input_clip" check:"positive"`
-	// Smallest scale, as a share of the level: constant series would be alarmed by nothing otherwise.
+	// Correlation of neighbouring values that is assumed; the limit widens with it.
+	Phi float64 `toml:"phi" check:"positive,ratio"`
+	// Smallest scale, as a share of the level: without one, constant series alarm at nothing.
 	ScaleFloor float64 `toml:"scale_floor" check:"positive,ratio"`
-	// How much the scale may grow in an hour.
-	ScaleGrowth float64 `toml:"scale_growth" check:"ratio"`
-	// Values above the limit that make a finding, out of the last exceed_of.
-	Exceed int `toml:"exceed" check:"one"`
-	// See exceed.
-	ExceedOf int `toml:"exceed_of" check:"one"`
 	// Values before a new baseline is trusted.
-	WarmUp int `toml:"warm_up" check:"one"`
-	// How long a fault may last before the changed level is marked as accepted; the old baseline is kept.
-	AcceptAfter Duration `toml:"accept_after" check:"positive"`
-}
-
-// Drift is the table [detectors.drift].
-type Drift struct {
-	// Relative shift worth finding.
-	Shift float64 `toml:"shift" check:"positive,ratio"`
-	// Decision limit, in standard deviations.
-	Limit float64 `toml:"limit" check:"positive"`
-}
-
-// Peers is the table [detectors.peers].
-type Peers struct {
-	// Modified z-score that makes an outlier.
-	Threshold float64 `toml:"threshold" check:"positive"`
-	// Peers below which no median is trusted.
-	MinPeers int `toml:"min_peers" check:"one"`
-	// Independent windows in a row.
-	Windows int `toml:"windows" check:"one"`
+	Learn int `toml:"learn" check:"one"`
 }
 
 // Lateness is the table [detectors.lateness].
 type Lateness struct {
-	// Length of a window. Longer than the longest step and than two dumps of the profiler.
-	Window Duration `toml:"window" check:"positive"`
 	// Share of the group's median time below which a rank is late.
 	Ratio float64 `toml:"ratio" check:"positive,ratio"`
-	// Single dumps in a row below ratio.
-	Dumps int `toml:"dumps" check:"one"`
-	// Weaker share that counts over whole windows.
+	// Windows in a row below ratio, at least.
+	Windows int `toml:"windows" check:"one"`
+	// Weaker share that counts over twice as long windows.
 	SoftRatio float64 `toml:"soft_ratio" check:"positive,ratio"`
-	// Overlapping windows in a row below soft_ratio.
+	// Disjoint windows of twice the length in a row below soft_ratio, at least.
 	SoftWindows int `toml:"soft_windows" check:"one"`
-	// Disjoint windows in a row below soft_ratio.
-	DisjointWindows int `toml:"disjoint_windows" check:"one"`
-	// Receive times above this multiple of the peers' mean that a rank itself waits, and the blame moves on.
+	// Waiting of its own, as a multiple of the peers', above which a late rank is a victim and the blame moves on.
 	ReceiveRatio float64 `toml:"receive_ratio" check:"positive"`
-	// Share of dumps that the most frequent late rank must reach; below it lateness rotates and nobody is named.
-	RotatingShare float64 `toml:"rotating_share" check:"ratio"`
-	// Share of the pipeline's median receive time below which a stage is late in all replicas.
+	// Share of the next receive time below which a stage is late in all replicas.
 	StageRatio float64 `toml:"stage_ratio" check:"positive,ratio"`
 	// Windows before a host is named without a fact about one of its devices.
 	HostWindows int `toml:"host_windows" check:"one"`
@@ -106,39 +62,18 @@ type Transfer struct {
 type Counters struct {
 	// How long an error counter must rise.
 	Hold Duration `toml:"hold" check:"positive"`
-	// Multiple of the fabric's median rate that is unusual.
+	// Multiple of what is usual on the fabric and for the port that is unusual.
 	Factor float64 `toml:"factor" check:"positive"`
-	// Errors a second below which nothing is said, whatever the fabric does.
-	MinRate float64 `toml:"min_rate" check:"nonneg"`
-}
-
-// Reference is the table [detectors.reference].
-type Reference struct {
-	// Beginning of a job from which its reference is taken.
-	Period Duration `toml:"period" check:"positive"`
-	// First windows of a job that are left out of it.
-	SkipWindows int `toml:"skip_windows" check:"nonneg"`
-	// Days over which jobs of one shape are compared.
-	Days int `toml:"days" check:"one"`
-	// How long after its end a job of the same shape inherits the reference.
-	Inherit Duration `toml:"inherit" check:"nonneg"`
 }
 
 func (d *Detectors) setDefaults() {
 	*d = Detectors{
-		MinEffect: 0.1,
-		EWMA: EWMA{
-			Lambda: 0.3, Limit: 5, Phi: 0.5, PhiAdaptive: true, LearnClip: 4, InputClip: 12,
-			ScaleFloor: 0.01, ScaleGrowth: 0.05, Exceed: 2, ExceedOf: 3, WarmUp: 20, AcceptAfter: 24 * hour,
-		},
-		Drift: Drift{Shift: 0.05, Limit: 25},
-		Peers: Peers{Threshold: 3.5, MinPeers: 5, Windows: 2},
+		Memory: 7,
 		Lateness: Lateness{
-			Window: minute, Ratio: 0.5, Dumps: 3, SoftRatio: 0.7, SoftWindows: 4, DisjointWindows: 3,
-			ReceiveRatio: 1.2, RotatingShare: 0.2, StageRatio: 0.7, HostWindows: 6,
+			Ratio: 0.5, Windows: 3, SoftRatio: 0.7, SoftWindows: 4, ReceiveRatio: 1.2, StageRatio: 0.7, HostWindows: 6,
 		},
-		Transfer:  Transfer{Effect: 0.1, PeerEffect: 0.15, PeerScore: 5},
-		Counters:  Counters{Hold: 3 * minute, Factor: 10, MinRate: 0.1},
-		Reference: Reference{Period: 30 * minute, SkipWindows: 10, Days: 7, Inherit: 30 * minute},
+		Transfer: Transfer{Effect: 0.1, PeerEffect: 0.15, PeerScore: 5},
+		EWMA:     EWMA{Lambda: 0.3, Limit: 5, Phi: 0.5, ScaleFloor: 0.02, Learn: 20},
+		Counters: Counters{Hold: 3 * minute, Factor: 10},
 	}
 }

@@ -30,7 +30,7 @@ type Global struct {
 	ExternalLabels map[string]string `toml:"external_labels" check:"label"`
 	// History that is read at start, so that a restart is not blind until baselines have formed again.
 	WarmUp Duration `toml:"warm_up" check:"nonneg"`
-	// The part of all jobs that this daemon looks at, such as "2/8" for the second of eight daemons. Empty is all.
+	// The part of all jobs that this daemon speaks about, such as "2/8" for the second of eight daemons. What concerns no job goes by host. Each daemon needs a state folder of its own. Empty is all.
 	Shard Shard `toml:"shard"`
 }
 

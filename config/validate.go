@@ -216,14 +216,8 @@ func (c *checker) detectors(d *Detectors) {
 	for i, name := range d.Disabled {
 		c.word(fmt.Sprintf("detectors.disabled[%d]", i), name, c.words.Detectors)
 	}
-	if d.EWMA.Exceed > d.EWMA.ExceedOf {
-		c.add("detectors.ewma.exceed", "must not be above exceed_of (%d), got %d", d.EWMA.ExceedOf, d.EWMA.Exceed)
-	}
 	if d.EWMA.Phi >= 1 {
 		c.add("detectors.ewma.phi", "must be below 1, got %v", d.EWMA.Phi)
-	}
-	if d.EWMA.InputClip < d.EWMA.LearnClip {
-		c.add("detectors.ewma.input_clip", "must not be below learn_clip (%v), got %v", d.EWMA.LearnClip, d.EWMA.InputClip)
 	}
 	if d.Lateness.SoftRatio < d.Lateness.Ratio {
 		c.add("detectors.lateness.soft_ratio", "must not be below ratio (%v), got %v", d.Lateness.Ratio, d.Lateness.SoftRatio)
@@ -241,8 +235,11 @@ func (c *checker) detectors(d *Detectors) {
 }
 
 func (c *checker) diagnosis(d *Diagnosis) {
-	if d.StallUnknown < d.StallSuspect {
-		c.add("diagnosis.stall_unknown", "must not be below stall_suspect (%s), got %s", d.StallSuspect, d.StallUnknown)
+	if d.StallMinority < d.StallFact {
+		c.add("diagnosis.stall_minority", "must not be below stall_fact (%s), got %s", d.StallFact, d.StallMinority)
+	}
+	if d.StallAlike < d.StallMinority {
+		c.add("diagnosis.stall_alike", "must not be below stall_minority (%s), got %s", d.StallMinority, d.StallAlike)
 	}
 	for _, code := range sortedKeys(d.Xid) {
 		if n, err := strconv.Atoi(code); err != nil || n < 1 || n > 9999 {

@@ -1,7 +1,7 @@
 package detectors
 
 import (
-	"time"
+	"slices"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -32,27 +32,6 @@ type Renumberer interface {
 // Gone marks an entity without a new number.
 const Gone = ^signals.EntityID(0)
 
-// Options configures a Bank. The zero value means the defaults of each field.
-type Options struct {
-	// Interval is the time between two ticks as configured, 15 s if zero.
-	Interval time.Duration
-	// Dump is the period of the Inspector's files, 30 s if zero. A window of
-	// a lateness test is one dump or more.
-	Dump time.Duration
-	// Extra are more detectors, called after the built-in ones.
-	Extra []Detector
-}
-
-func (o Options) withDefaults() Options {
-	if o.Interval <= 0 {
-		o.Interval = 15 * time.Second
-	}
-	if o.Dump <= 0 {
-		o.Dump = 30 * time.Second
-	}
-	return o
-}
-
 // Bank holds all detectors and hands each snapshot to them in order. It is
 // owned by the goroutine of the tick and is not safe for concurrent use.
 type Bank struct {
@@ -68,12 +47,14 @@ type Bank struct {
 // NewBank returns a Bank with all built-in detectors.
 func NewBank(o Options) *Bank {
 	o = o.withDefaults()
-	return &Bank{
-		options:   o,
-		detectors: append(builtin(o), o.Extra...),
-		tick:      newTick(),
-	}
+	all := slices.DeleteFunc(append(builtin(o), o.Extra...), func(d Detector) bool {
+		return slices.Contains(o.Disabled, d.Name()) && d.Name() != windowsName
+	})
+	return &Bank{options: o, detectors: all, tick: newTick()}
 }
+
+// Options returns the settings with all defaults filled in.
+func (b *Bank) Options() Options { return b.options }
 
 // Observe runs all detectors over s. The report is new at each call.
 func (b *Bank) Observe(s *signals.Snapshot) *Report {

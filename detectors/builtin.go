@@ -4,12 +4,12 @@ package detectors
 // comparisons, then what builds on the findings of others.
 func builtin(o Options) []Detector {
 	w := newWindows(o)
-	return append(facts(),
+	return append(facts(o),
 		w,
 		newLateness(o, w),
-		newStages(w),
+		newStages(o, w),
 		newTransfer(o, w),
-		newProfile(w),
+		newProfile(o, w),
 		newProgress(o),
 	)
 }

@@ -131,7 +131,7 @@ func (d *lateness) judge(j *lateJob, ch *channel) {
 	host := ch.members[best].thing.Host
 	apart := d.clearly(ch, best, second)
 	mid, pair := d.middle(ch, best, (*member).last), d.middle(ch, best, (*member).recent)
-	memory := j.memory(ch.op)
+	memory, o := j.memory(ch.op), &d.o.Lateness
 	for i := range ch.members {
 		m, s := &ch.members[i], &ch.late[i]
 		if math.IsNaN(m.mean) {
@@ -139,16 +139,16 @@ func (d *lateness) judge(j *lateJob, ch *channel) {
 		}
 		s.ratio, s.gap = float32(m.mean/mid), float32(mid-m.mean)
 		low := apart && m.thing.Host == host && m.mean < second && mid-m.mean >= minGap
-		late := low && s.ratio <= lateWeak
+		late := low && float64(s.ratio) <= o.SoftRatio
 		if !late {
 			memory.ended(m.thing.Host, s.single)
 		}
-		s.window(ch, late)
+		s.window(o, ch, late)
 		if ch.seq%2 == 0 {
-			s.windows2(float32(m.recent()/pair), low)
+			s.windows2(o, float32(m.recent()/pair), low)
 		}
 		memory.window()
-		s.name(memory.required(m.thing.Host, len(ch.members), ch.seq))
+		s.name(o, memory.required(m.thing.Host, len(ch.members), ch.seq))
 		if s.named {
 			d.checkRoot(ch, i)
 		}

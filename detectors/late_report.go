@@ -79,7 +79,7 @@ func (d *lateness) checkRoot(ch *channel, i int) {
 	ratio, _ := d.waits.ratio(gpu, ch.members)
 	small := float64(s.gap) < minGapOfReceive*d.waits.typical(gpu, ch.members)
 	switch {
-	case (ratio <= waitsToo || math.IsNaN(ratio)) && !small:
+	case (ratio <= d.o.Lateness.WaitsRatio || math.IsNaN(ratio)) && !small:
 		s.root, s.victim = true, 0
 	case !s.root:
 	default:
@@ -110,7 +110,7 @@ func (d *lateness) finding(c candidate) Finding {
 		},
 		Group: c.ch.group.ID, Job: c.ch.group.Job, Direction: signals.Down,
 		Value: m.recent(), Expected: m.recent() + float64(s.gap), Score: math.NaN(),
-		Peers: len(c.ch.members) - 1, Windows: max(int(s.single), lateStrongRun),
+		Peers: len(c.ch.members) - 1, Windows: max(int(s.single), d.o.Lateness.Run),
 		Since: time.UnixMilli(s.since), Code: CodeLate,
 	}
 	if s.sinceStart() {

@@ -8,9 +8,9 @@ type lateState struct {
 	ratio   float32 // of the window closed last
 	pair    float32 // of the last mean of two windows
 	gap     float32 // s, median of the others minus own
-	strong  uint16  // windows in a row at lateStrong or below
-	weak    uint16  // disjoint pairs in a row at lateWeak or below
-	single  uint16  // windows in a row at lateWeak or below
+	strong  uint16  // windows in a row at Ratio or below
+	weak    uint16  // disjoint pairs in a row at SoftRatio or below
+	single  uint16  // windows in a row at SoftRatio or below
 	healthy uint16  // windows without lateness, ever
 	clear   uint8
 	victim  uint8 // windows in a row in which it waits itself
@@ -23,7 +23,7 @@ type lateState struct {
 }
 
 // window updates the runs of single windows.
-func (s *lateState) window(ch *channel, late bool) {
+func (s *lateState) window(o *LatenessOptions, ch *channel, late bool) {
 	if !late {
 		s.single, s.strong = 0, 0
 		s.healthy = saturate(s.healthy)
@@ -37,15 +37,15 @@ func (s *lateState) window(ch *channel, late bool) {
 	}
 	s.single = saturate(s.single)
 	s.strong = saturate(s.strong)
-	if s.ratio > lateStrong {
+	if float64(s.ratio) > o.Ratio {
 		s.strong = 0
 	}
 }
 
 // windows2 updates the run of disjoint means of two windows.
-func (s *lateState) windows2(ratio float32, low bool) {
+func (s *lateState) windows2(o *LatenessOptions, ratio float32, low bool) {
 	s.pair = ratio
-	if !low || ratio > lateWeak {
+	if !low || float64(ratio) > o.SoftRatio {
 		s.weak = 0
 		return
 	}
@@ -61,7 +61,7 @@ func saturate(n uint16) uint16 {
 
 // name decides whether the member may be called late, with hysteresis. needed
 // is the run that lateMemory asks for.
-func (s *lateState) name(needed int) {
+func (s *lateState) name(o *LatenessOptions, needed int) {
 	if s.named {
 		if s.ratio <= lateCleared || s.pair <= lateCleared {
 			s.clear = 0
@@ -70,13 +70,13 @@ func (s *lateState) name(needed int) {
 		}
 		return
 	}
-	strong, weak := max(needed, lateStrongRun), max((needed+1)/2, lateWeakRun)
+	strong, weak := max(needed, o.Run), max((needed+1)/2, o.SoftRun)
 	if s.sinceStart() {
 		// Nobody has seen this job without lateness, so nobody knows how it
 		// rotates: only a large and steady gap is believed early.
-		weak = max(weak, 2*lateWeakRun)
+		weak = max(weak, 2*o.SoftRun)
 		if s.ratio > lateStart {
-			strong = max(strong, 2*lateWeakRun)
+			strong = max(strong, 2*o.SoftRun)
 		}
 	}
 	s.named = int(s.strong) >= strong || int(s.weak) >= weak

@@ -6,6 +6,10 @@ import (
 	"github.com/collwatch/collwatch/signals"
 )
 
+// usualFactor is how far above the usual rate errors are unusual. An order of
+// magnitude is more than traffic alone explains.
+const usualFactor = 10
+
 // portErrors watches the error counters of NIC ports: bit errors, lost and
 // repeated packets. Which of them mean something depends on the fabric; what a
 // fabric lacks has no series and no finding.
@@ -18,19 +22,20 @@ type portErrors struct {
 	times []int64
 }
 
-func newPortErrors() *portErrors {
+func newPortErrors(o Options) *portErrors {
+	factor := o.ErrorFactor
 	rules := []rateRule{
-		{signals.NICSymbolErrors, CodeBitErrors, Errors, 1, 10},
-		{signals.NICRxErrors, CodeBitErrors, Errors, 0.5, 10},
-		{signals.NICICRC, CodeBitErrors, Errors, 0.2, 10},
-		{signals.NICLinkIntegrity, CodeBitErrors, Errors, 0.2, 10},
-		{signals.NICOutOfSequence, CodePacketLoss, Errors, 10, 10},
-		{signals.NICSeqErrors, CodePacketLoss, Errors, 5, 10},
-		{signals.NICAckTimeouts, CodeRetransmissions, Errors, 0.2, 10},
-		{signals.NICRetransmits, CodeRetransmissions, Errors, 5, 10},
-		{signals.NICRemoteUnresponsive, CodeRemoteSilent, Errors, 0.05, 10},
-		{signals.NICRemoteImpaired, CodeRemoteSilent, Errors, 0.05, 10},
-		{signals.NICDiscards, CodeDiscards, Errors, 10, 10},
+		{signals.NICSymbolErrors, CodeBitErrors, Errors, 1, factor},
+		{signals.NICRxErrors, CodeBitErrors, Errors, 0.5, factor},
+		{signals.NICICRC, CodeBitErrors, Errors, 0.2, factor},
+		{signals.NICLinkIntegrity, CodeBitErrors, Errors, 0.2, factor},
+		{signals.NICOutOfSequence, CodePacketLoss, Errors, 10, factor},
+		{signals.NICSeqErrors, CodePacketLoss, Errors, 5, factor},
+		{signals.NICAckTimeouts, CodeRetransmissions, Errors, 0.2, factor},
+		{signals.NICRetransmits, CodeRetransmissions, Errors, 5, factor},
+		{signals.NICRemoteUnresponsive, CodeRemoteSilent, Errors, 0.05, factor},
+		{signals.NICRemoteImpaired, CodeRemoteSilent, Errors, 0.05, factor},
+		{signals.NICDiscards, CodeDiscards, Errors, 10, factor},
 		// Last: the share of bytes sent again, which is no counter of its own.
 		{signals.NICRetransmitBytes, CodeRetransmissions, Errors, 2e-4, 8},
 	}

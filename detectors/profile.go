@@ -14,10 +14,11 @@ import (
 // own past and, because a new setting comes with a restart, with the job of the
 // same shape that ran before.
 type profile struct {
-	win  *windows
-	jobs map[string]*jobProfile
-	past map[profileShape]pastProfile
-	sums map[string]*profileSums
+	memory time.Duration // of ended jobs
+	win    *windows
+	jobs   map[string]*jobProfile
+	past   map[profileShape]pastProfile
+	sums   map[string]*profileSums
 }
 
 // profileShape is what must be equal for two jobs to be compared.
@@ -63,7 +64,6 @@ type profileSums struct {
 const (
 	profileRecent = 2 * time.Minute
 	profileUsual  = 30 * time.Minute
-	profileMemory = 7 * 24 * time.Hour
 	// profileHandover is how long after its begin a job may inherit.
 	profileHandover = 15 * time.Minute
 	// profileSkip samples of a job mean nothing, profileRun in a row make a
@@ -79,9 +79,9 @@ func profileSignals() []signals.ID {
 	return []signals.ID{signals.GPUSMActive, signals.GPUDRAMActive, signals.GPUTensorActive, signals.StepTime}
 }
 
-func newProfile(w *windows) *profile {
+func newProfile(o Options, w *windows) *profile {
 	return &profile{
-		win: w, jobs: map[string]*jobProfile{}, past: map[profileShape]pastProfile{}, sums: map[string]*profileSums{},
+		memory: o.Memory, win: w, jobs: map[string]*jobProfile{}, past: map[profileShape]pastProfile{}, sums: map[string]*profileSums{},
 	}
 }
 
@@ -121,7 +121,7 @@ func (d *profile) open(t *Tick, j *signals.Job) {
 	if p.inherited != "" || t.Time.Sub(p.began) > profileHandover {
 		return
 	}
-	if past, ok := d.past[shape]; ok && past.job != j.ID && t.Time.Sub(past.ended) < profileMemory {
+	if past, ok := d.past[shape]; ok && past.job != j.ID && t.Time.Sub(past.ended) < d.memory {
 		p.inherited = past.job
 		for key, v := range past.lines {
 			if l := p.lines[key]; l != nil {
@@ -151,7 +151,7 @@ func (d *profile) retire(t *Tick) {
 		}
 	}
 	for shape, past := range d.past {
-		if t.Time.Sub(past.ended) > profileMemory {
+		if t.Time.Sub(past.ended) > d.memory {
 			delete(d.past, shape)
 		}
 	}

@@ -145,7 +145,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	if p.talking < initTime {
 		out.Phase, out.PhaseSince = PhaseInit, j.FirstSeen
 		if p.talking == 0 && p.offered() && len(j.Hosts) > 1 && d.holdsMemory(t, j) {
-			out.PhaseUntil = j.FirstSeen.Add(initLimit)
+			out.PhaseUntil = j.FirstSeen.Add(d.o.Progress.InitLimit)
 		}
 	}
 	if standing < present {
@@ -245,7 +245,7 @@ func (p *progressJob) communicates() bool {
 // excuse says why a stop may be all right.
 func (d *progress) excuse(now time.Time, p *progressJob, out *JobProgress) {
 	if !p.evidence.IsZero() {
-		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseCheckpoint, out.Since, out.Since.Add(checkpointLimit)
+		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseCheckpoint, out.Since, out.Since.Add(d.o.Progress.PauseLimit)
 		return
 	}
 	if len(p.pauses) < pauseRuns {
@@ -255,7 +255,7 @@ func (d *progress) excuse(now time.Time, p *progressJob, out *JobProgress) {
 	for _, pause := range p.pauses {
 		longest = max(longest, pause)
 	}
-	until := out.Since.Add(min(longest*5/4+30*time.Second, checkpointLimit))
+	until := out.Since.Add(min(longest*5/4+30*time.Second, d.o.Progress.PauseLimit))
 	if now.Before(until) {
 		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseLearnedPause, out.Since, until
 	}

@@ -42,6 +42,9 @@ type chart struct {
 	floor float64
 	// effect is the least relative change that matters.
 	effect float64
+	// warmUp is how many samples are learned before a series is judged by its
+	// own past; with a scale inherited from its family half of them do.
+	warmUp int
 	// inherited is the scale that a new series starts with, 0 unknown.
 	inherited float64
 
@@ -62,8 +65,7 @@ func (c *chart) weights(dt float64) (keep, weight float64) {
 }
 
 const (
-	// warmUp is how many samples are learned before a series is judged by its
-	// own past; with a scale inherited from its family half of them do.
+	// warmUp is the default of a chart's.
 	warmUp = 20
 	// skipSamples of a new series are not learned: the first steps of a job
 	// are not its normal.
@@ -116,9 +118,9 @@ func (b *baseline) begin(x float64, c *chart) {
 
 func (b *baseline) warm(c *chart) bool {
 	if c.inherited > 0 {
-		return b.n >= warmUp/2
+		return int(b.n) >= c.warmUp/2
 	}
-	return b.n >= warmUp
+	return int(b.n) >= c.warmUp
 }
 
 // chart moves the EWMA by one sample that came dt seconds after the last, and
@@ -179,7 +181,7 @@ func (b *baseline) learn(u, dt float64, c *chart) {
 	s := float64(b.scale)
 	uc := clamp(u, -learnClip, learnClip)
 	_, weight := c.weights(dt)
-	if b.n < 2*warmUp {
+	if int(b.n) < 2*c.warmUp {
 		weight = max(weight, 1/float64(b.n))
 		s += weight * (math.Abs(uc)*s*1.253 - s)
 	} else {

@@ -11,7 +11,7 @@ import (
 )
 
 func testChart(phi float64) chart {
-	return chart{lambda: 0.3, limit: 5, period: 30 * time.Second, phi: phi, floor: 0.01, effect: 0}
+	return chart{lambda: 0.3, limit: 5, period: 30 * time.Second, phi: phi, floor: 0.01, effect: 0, warmUp: warmUp}
 }
 
 func TestStateOfASeriesIsSmall(t *testing.T) {

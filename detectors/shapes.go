@@ -15,6 +15,7 @@ import (
 // is there from the first step has no past inside the job; other jobs are its
 // only measure. See docs/detectors/shapes.md.
 type shapes struct {
+	memory time.Duration // of ended jobs
 	rows   map[signals.EntityID]*shapeJob
 	jobs   map[shapeKey]map[string]*shapeJob // by job
 	kernel map[string]string                 // host: release
@@ -41,15 +42,14 @@ const (
 	shapeSkip   = 4  // windows at the start of a job that mean nothing
 	shapeLeast  = 6  // windows that make a figure
 	shapeRing   = 40 // windows kept
-	shapeMemory = 7 * 24 * time.Hour
 	shapeJobs   = 64 // remembered per shape
 	shapeSlow   = 0.7
 	shapeFast   = 0.85
 	shapeRecent = 6 * time.Hour // a slow job is evidence for so long after its end
 )
 
-func newShapes() *shapes {
-	return &shapes{rows: map[signals.EntityID]*shapeJob{}, jobs: map[shapeKey]map[string]*shapeJob{}, kernel: map[string]string{}}
+func newShapes(o Options) *shapes {
+	return &shapes{memory: o.Memory, rows: map[signals.EntityID]*shapeJob{}, jobs: map[shapeKey]map[string]*shapeJob{}, kernel: map[string]string{}}
 }
 
 func (d *shapes) Name() string { return "shapes" }
@@ -185,7 +185,7 @@ func (d *shapes) report(t *Tick, r *Report) {
 	at := len(r.Findings)
 	for k, jobs := range d.jobs {
 		for id, j := range jobs {
-			if t.Time.UnixMilli()-j.last > shapeMemory.Milliseconds() {
+			if t.Time.UnixMilli()-j.last > d.memory.Milliseconds() {
 				delete(jobs, id)
 			}
 		}

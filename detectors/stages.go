@@ -18,8 +18,9 @@ import (
 // replicas of another job. With two stages a balanced pipeline reads 0.41, so
 // that nothing is said below three.
 type stages struct {
-	win  *windows
-	jobs map[string]*stageJob
+	win   *windows
+	ratio float64
+	jobs  map[string]*stageJob
 }
 
 const (
@@ -39,7 +40,9 @@ type stageJob struct {
 	finding Finding
 }
 
-func newStages(w *windows) *stages { return &stages{win: w, jobs: map[string]*stageJob{}} }
+func newStages(o Options, w *windows) *stages {
+	return &stages{win: w, ratio: o.Lateness.StageRatio, jobs: map[string]*stageJob{}}
+}
 
 // Name implements Detector.
 func (d *stages) Name() string { return "stages" }
@@ -114,9 +117,9 @@ func (p pipe) least() (who signals.Entity, least, next float64) {
 
 // judge counts judgements of one job.
 func (d *stages) judge(t *Tick, job string, j *stageJob, pipes map[string]pipe) {
-	limit := stageRatio
+	limit := d.ratio
 	if j.named {
-		limit = stageCleared
+		limit = max(limit, stageCleared)
 	}
 	f, ok := d.heavy(t, job, pipes, limit)
 	if !ok {

@@ -16,6 +16,7 @@ import (
 // role. See docs/detectors/transfer.md.
 type transfer struct {
 	win   *windows
+	o     TransferOptions
 	chart chart
 	peers map[transferRole][]*channel
 	xs    []float64
@@ -61,8 +62,12 @@ const (
 
 func newTransfer(o Options, w *windows) *transfer {
 	return &transfer{
-		win:   w,
-		chart: chart{lambda: 0.3, limit: 5, period: o.Dump, phi: 0.5, floor: transferFloor, effect: transferEffect},
+		win: w,
+		o:   o.Transfer,
+		chart: chart{
+			lambda: o.Transfer.EWMA.Lambda, limit: o.Transfer.EWMA.Limit, period: o.Dump, phi: o.Transfer.EWMA.Phi,
+			floor: o.Transfer.EWMA.ScaleFloor, effect: o.Transfer.Effect, warmUp: o.Transfer.EWMA.WarmUp,
+		},
 		peers: map[transferRole][]*channel{},
 	}
 }
@@ -184,11 +189,11 @@ func (d *transfer) compare(ch *channel) {
 		others := spreadOf(d.xs, d.tmp)
 		x := math.Log(s.tau)
 		s.peer, s.score = math.Exp(others.mid), others.score(x, transferFloor)
-		effect := peerEffect
+		effect := d.o.PeerEffect
 		if s.slow {
 			effect /= 2
 		}
-		hit = x-others.mid > math.Log1p(effect) && s.score > peerScore/2 && (s.slow || s.score > peerScore)
+		hit = x-others.mid > math.Log1p(effect) && s.score > d.o.PeerScore/2 && (s.slow || s.score > d.o.PeerScore)
 	}
 	s.hits <<= 1
 	if hit {

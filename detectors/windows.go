@@ -86,7 +86,9 @@ func newWindows(o Options) *windows {
 }
 
 // Name implements Detector.
-func (w *windows) Name() string { return "windows" }
+func (w *windows) Name() string { return windowsName }
+
+const windowsName = "windows"
 
 // Observe implements Detector. It reports nothing.
 func (w *windows) Observe(t *Tick, _ *Report) {

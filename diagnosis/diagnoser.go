@@ -26,6 +26,9 @@ func New(o Options) *Diagnoser {
 	return d
 }
 
+// Options returns the settings with all defaults filled in.
+func (d *Diagnoser) Options() Options { return d.opts }
+
 // Diagnose judges one tick. s, r and f are only read; f may be nil. Calls must
 // be in the order of time.
 func (d *Diagnoser) Diagnose(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric) *Result {
@@ -39,8 +42,9 @@ func (d *Diagnoser) Diagnose(s *signals.Snapshot, r *detectors.Report, f *topolo
 	if s.Warming {
 		return out
 	}
-	out.Verdicts = c.arbitrate(all)
 	out.Suspect = suspects(all)
+	all = slices.DeleteFunc(all, func(h Hypothesis) bool { return d.opts.Disabled[h.Class] })
+	out.Verdicts = d.opts.Shard.keep(c.arbitrate(all))
 	return out
 }
 

@@ -280,7 +280,7 @@ func (f *linkFamily) flap(c *Case, p *portCase) (Hypothesis, bool) {
 	if p.downtime != nil && p.downs == nil {
 		recent = p.downtime.Count // without a counter the hour must do
 	}
-	if recent >= 3 || (events >= 2 && p.seconds >= f.opts.FlapDown.Seconds()) {
+	if recent >= float64(f.opts.FlapCritical) || (events >= 2 && p.seconds >= f.opts.FlapDown.Seconds()) {
 		severity = Critical
 	}
 	h := c.about(LinkFlap, reason, p.nic, p.since)

@@ -10,10 +10,11 @@ type Options struct {
 	// links, counters and progress, 10 min; LinkBootGrace the same for links
 	// alone, 30 min, the time that 802.1X authentication may take.
 	BootGrace, LinkBootGrace time.Duration
-	// FlapWindow is the time in which three link events are critical, 10 min;
-	// FlapDown the time down in sum that is critical too, 30 s: NCCL gives an
-	// InfiniBand connection up after 4.096 µs × 2^20 × 7 = 30 s.
-	FlapWindow, FlapDown time.Duration
+	// FlapCritical is the number of link events in ten minutes that is
+	// critical, 3; FlapDown the time down in sum that is critical too, 30 s:
+	// NCCL gives an InfiniBand connection up after 4.096 µs × 2^20 × 7 = 30 s.
+	FlapCritical int
+	FlapDown     time.Duration
 	// FlapMemory is how long a link event is remembered, 1 h.
 	FlapMemory time.Duration
 	// SwitchRestart is the time in which a switch that lost all its ports may
@@ -32,9 +33,22 @@ type Options struct {
 	// CordonShare is the share of all hosts that may be suspect at once before
 	// the recommendation to take hosts out is withheld, 0.1 (and more than 3).
 	CordonShare float64
-	// ShapeMemory is how long the bandwidth of past jobs is remembered for
-	// comparison, 7 days.
-	ShapeMemory time.Duration
+	// StallFact, StallMinority and StallAlike are how long a job must stand
+	// before it is reported: with a fact about a member or per-rank counters, 1
+	// min; with members in another state than the rest, 2 min; and with nothing
+	// that tells members apart, 3 min.
+	StallFact, StallMinority, StallAlike time.Duration
+	// HostWindows is how many windows all GPUs of a host must be late before the
+	// host is named without a fact about it, 6; a fact needs half of it.
+	HostWindows int
+	// ThrottleClock is how low a clock must be, as a share of the peers', to be
+	// believed without the reasons field, 0.8; ThrottleCritical the share of
+	// its speed that a job must lose for a throttle to be critical, 0.25.
+	ThrottleClock, ThrottleCritical float64
+	// Disabled are classes that are not concluded.
+	Disabled map[Class]bool
+	// Shard is the part of the cluster that is judged here.
+	Shard Shard
 	// Xid overrides the class of single Xid codes.
 	Xid map[int]XidClass
 	// Families are more families, judged after the built-in ones.
@@ -42,30 +56,30 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	duration := func(p *time.Duration, d time.Duration) {
-		if *p <= 0 {
-			*p = d
-		}
-	}
-	duration(&o.Interval, 15*time.Second)
-	duration(&o.BootGrace, 10*time.Minute)
-	duration(&o.LinkBootGrace, 30*time.Minute)
-	duration(&o.FlapWindow, 10*time.Minute)
-	duration(&o.FlapDown, 30*time.Second)
-	duration(&o.FlapMemory, time.Hour)
-	duration(&o.SwitchRestart, 5*time.Minute)
-	duration(&o.ErrorsHold, 3*time.Minute)
-	duration(&o.ErrorsCritical, 10*time.Minute)
-	duration(&o.JobMemory, 15*time.Minute)
-	duration(&o.ShapeMemory, 7*24*time.Hour)
-	if o.MinMembers <= 0 {
-		o.MinMembers = 3
-	}
-	if o.Majority <= 0 {
-		o.Majority = 0.5
-	}
-	if o.CordonShare <= 0 {
-		o.CordonShare = 0.1
-	}
+	orElse(&o.Interval, 15*time.Second)
+	orElse(&o.BootGrace, 10*time.Minute)
+	orElse(&o.LinkBootGrace, 30*time.Minute)
+	orElse(&o.FlapDown, 30*time.Second)
+	orElse(&o.FlapMemory, time.Hour)
+	orElse(&o.SwitchRestart, 5*time.Minute)
+	orElse(&o.ErrorsHold, 3*time.Minute)
+	orElse(&o.ErrorsCritical, 10*time.Minute)
+	orElse(&o.JobMemory, 15*time.Minute)
+	orElse(&o.StallFact, stallFact)
+	orElse(&o.StallMinority, stallMinority)
+	orElse(&o.StallAlike, stallAlike)
+	orElse(&o.MinMembers, 3)
+	orElse(&o.Majority, 0.5)
+	orElse(&o.CordonShare, 0.1)
+	orElse(&o.FlapCritical, 3)
+	orElse(&o.HostWindows, hostWindows)
+	orElse(&o.ThrottleClock, clockWithout)
+	orElse(&o.ThrottleCritical, criticalLoss)
 	return o
+}
+
+func orElse[T int | float64 | time.Duration](p *T, v T) {
+	if *p <= 0 {
+		*p = v
+	}
 }

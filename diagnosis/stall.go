@@ -14,10 +14,7 @@ import (
 func stall() Family { return Family{Name: "stall", Judge: judgeStalls} }
 
 const (
-	// stallFact, stallMinority and stallAlike are how long a job must stand
-	// before it is reported: with a fact about a member or per-rank counters,
-	// with members in another state than the rest, and with nothing that
-	// tells members apart. A pause of a checkpoint without any sign of I/O
+	// stallFact, stallMinority and stallAlike are the defaults of Options. A pause of a checkpoint without any sign of I/O
 	// takes up to 150 s.
 	stallFact     = 60 * time.Second
 	stallMinority = 120 * time.Second
@@ -57,7 +54,7 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 	h.Evidence = append(h.Evidence, c.standing(p))
 	stood := c.Now.Sub(p.Since)
 	least := c.stallReason(&h, job, p)
-	if least > stallFact {
+	if least > c.opts.StallFact {
 		switch p.Phase {
 		case detectors.PhaseLearnedPause:
 			return h, false
@@ -81,14 +78,14 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) time.Duration {
 	switch {
 	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByGraph(h, p):
-		return stallFact
+		return c.opts.StallFact
 	case c.stallByMinority(h, job, p):
-		return stallMinority
+		return c.opts.StallMinority
 	case c.stallByNetwork(h, job, p):
-		return stallMinority
+		return c.opts.StallMinority
 	}
 	h.Confidence = Unknown
-	return stallAlike
+	return c.opts.StallAlike
 }
 
 // stallByGPU blames a GPU with a hardware Xid, or one that vanished.

@@ -45,8 +45,7 @@ func sortedJobs(m map[string][]*detectors.Finding) []string {
 }
 
 const (
-	// hostWindows is how long all GPUs of a host must be late before the host
-	// is named without a fact about it; a fact needs half of it.
+	// hostWindows is the default of Options.
 	hostWindows = 6
 	// lateShare is the share of a job's hosts that may be late at once. More
 	// is a pattern of the job, not of hosts.
@@ -109,7 +108,7 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 	reason, fact := c.hostReason(host)
 	switch {
 	case reason != "":
-		if windows < hostWindows/2 {
+		if windows < c.opts.HostWindows/2 {
 			return h, false
 		}
 		h.Reason, h.Confidence = reason, High
@@ -122,7 +121,7 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 		h.Confidence = Medium
 		h.Suspects, h.TieSet = []Suspect{{Kind: "gpu", Node: host, Device: gpu.Device, Score: 1}}, 1
 	case len(late) >= here:
-		if windows < hostWindows {
+		if windows < c.opts.HostWindows {
 			return h, false
 		}
 		h.Confidence = Medium

@@ -70,10 +70,8 @@ type throttledGPU struct {
 }
 
 const (
-	// clockWithout is how low a clock must be, against its peers, to be
-	// believed without the reasons field.
+	// clockWithout and criticalLoss are defaults of Options.
 	clockWithout = 0.8
-	// criticalLoss is the share of its speed that a job must lose.
 	criticalLoss = 0.25
 )
 
@@ -107,7 +105,7 @@ func (c *Case) throttle(gpu signals.Entity, clock *detectors.Finding) (throttled
 			g.evidence = append(g.evidence, c.say(x, false))
 		}
 	}
-	low := clock.Value < clockWithout*clock.Expected
+	low := clock.Value < c.opts.ThrottleClock*clock.Expected
 	switch {
 	case bits != 0:
 		g.reason, g.conf = bitsReason(bits), High
@@ -210,7 +208,7 @@ func (c *Case) lossSeverity(h *Hypothesis) {
 		if loss := 1 - x.Expected/x.Value; loss > 0 {
 			h.Evidence = append(h.Evidence, tell(signals.StepTime, x.Entity, false, "job %s: step time %s against %s before, %s %% of its speed",
 				h.Job, Human(x.Signal, x.Value), Human(x.Signal, x.Expected), figure(loss*100)))
-			if loss > criticalLoss {
+			if loss > c.opts.ThrottleCritical {
 				h.Severity = Critical
 			}
 		}

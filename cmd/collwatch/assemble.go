@@ -33,16 +33,12 @@ func assembleOptions(cfg *config.Config) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
-	inc, err := incidentOptions(cfg)
-	if err != nil {
-		return nil, err
-	}
 	return &options{
 		signals:   sig,
 		topology:  topology.Options{Refresh: cfg.Topology.Refresh.Std()},
 		detectors: detectorOptions(cfg),
 		diagnosis: diag,
-		incidents: inc,
+		incidents: incidentOptions(cfg),
 		renderer:  renderer(cfg),
 	}, nil
 }

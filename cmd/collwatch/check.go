@@ -7,6 +7,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -36,6 +37,7 @@ func words() config.Words {
 	for _, d := range signals.Catalogue() {
 		w.Dialects = append(w.Dialects, d.Name)
 	}
+	w.Detectors = detectors.Optional()
 	return w
 }
 

@@ -47,11 +47,7 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 	if d.store, err = state.Open(state.Options{Dir: cfg.Global.StateDir, Logger: log, Registerer: d.reg}); err != nil {
 		return nil, err
 	}
-	inc, err := incidentOptions(cfg)
-	if err != nil {
-		return nil, errors.Join(err, d.store.Close())
-	}
-	d.manager = incidents.NewManager(inc)
+	d.manager = incidents.NewManager(incidentOptions(cfg))
 	if err := d.manager.Register(d.reg); err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}

@@ -22,11 +22,7 @@ func explainCommand(app *kingpin.Application) (string, action) {
 		if err != nil {
 			return err
 		}
-		inc, err := incidentOptions(cfg)
-		if err != nil {
-			return usageError(err)
-		}
-		m := incidents.NewManager(inc)
+		m := incidents.NewManager(incidentOptions(cfg))
 		if err := state.Read(cfg.Global.StateDir, incidentsFile, incidents.Schema, m.Restore); err != nil {
 			return fmt.Errorf("explain: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/detectors"
@@ -12,21 +13,46 @@ import (
 )
 
 func detectorOptions(cfg *config.Config) detectors.Options {
-	return detectors.Options{Interval: cfg.Global.Interval.Std(), Dump: cfg.Signals.Dump.Std()}
+	d := cfg.Detectors
+	return detectors.Options{
+		Interval: cfg.Global.Interval.Std(), Dump: cfg.Signals.Dump.Std(), Disabled: d.Disabled,
+		Memory: time.Duration(d.Memory) * 24 * time.Hour, ErrorFactor: d.Counters.Factor,
+		Lateness: detectors.LatenessOptions{
+			Ratio: d.Lateness.Ratio, Run: d.Lateness.Windows, SoftRatio: d.Lateness.SoftRatio, SoftRun: d.Lateness.SoftWindows,
+			WaitsRatio: d.Lateness.ReceiveRatio, StageRatio: d.Lateness.StageRatio,
+		},
+		Transfer: detectors.TransferOptions{
+			Effect: d.Transfer.Effect, PeerEffect: d.Transfer.PeerEffect, PeerScore: d.Transfer.PeerScore,
+			EWMA: detectors.EWMAOptions{
+				Lambda: d.EWMA.Lambda, Limit: d.EWMA.Limit, Phi: d.EWMA.Phi, ScaleFloor: d.EWMA.ScaleFloor, WarmUp: d.EWMA.Learn,
+			},
+		},
+		Progress: detectors.ProgressOptions{InitLimit: cfg.Diagnosis.InitStall.Std(), PauseLimit: cfg.Diagnosis.PauseExcuse.Std()},
+	}
 }
 
 func diagnosisOptions(cfg *config.Config) (diagnosis.Options, error) {
 	d := cfg.Diagnosis
 	o := diagnosis.Options{
-		Interval:       cfg.Global.Interval.Std(),
-		LinkBootGrace:  d.BootGrace.Std(),
-		FlapWindow:     d.FlapWindow.Std(),
-		FlapDown:       d.FlapDown.Std(),
-		SwitchRestart:  d.LeafRestart.Std(),
-		ErrorsHold:     cfg.Detectors.Counters.Hold.Std(),
-		ErrorsCritical: d.BitErrorsCritical.Std(),
-		CordonShare:    d.CordonShare,
-		Xid:            map[int]diagnosis.XidClass{},
+		Interval:         cfg.Global.Interval.Std(),
+		StallFact:        d.StallFact.Std(),
+		StallMinority:    d.StallMinority.Std(),
+		StallAlike:       d.StallAlike.Std(),
+		LinkBootGrace:    d.BootGrace.Std(),
+		FlapCritical:     d.FlapCritical,
+		FlapDown:         d.FlapDown.Std(),
+		SwitchRestart:    d.LeafRestart.Std(),
+		ErrorsHold:       cfg.Detectors.Counters.Hold.Std(),
+		ErrorsCritical:   d.BitErrorsCritical.Std(),
+		HostWindows:      cfg.Detectors.Lateness.HostWindows,
+		ThrottleClock:    d.ThrottleClock,
+		ThrottleCritical: d.ThrottleCritical,
+		CordonShare:      d.CordonShare,
+		Shard:            diagnosis.Shard{Index: cfg.Global.Shard.Index, Count: cfg.Global.Shard.Count},
+		Disabled:         classSet(cfg.Incidents.DisabledClasses),
+	}
+	if len(d.Xid) > 0 {
+		o.Xid = map[int]diagnosis.XidClass{}
 	}
 	for code, class := range d.Xid {
 		n, err := strconv.Atoi(code)
@@ -42,13 +68,13 @@ func diagnosisOptions(cfg *config.Config) (diagnosis.Options, error) {
 	return o, nil
 }
 
-func incidentOptions(cfg *config.Config) (incidents.Options, error) {
+func incidentOptions(cfg *config.Config) incidents.Options {
 	in := cfg.Incidents
 	o := incidents.Options{
 		Interval:      cfg.Global.Interval.Std(),
 		Policies:      policies(&in),
 		External:      cfg.Global.Labels(),
-		Shadow:        map[diagnosis.Class]bool{},
+		Shadow:        classSet(in.ShadowClasses),
 		BreakerShare:  cfg.Diagnosis.CordonShare,
 		Cap:           in.Storm.MaxOpen,
 		FoldAbove:     in.Storm.Fold,
@@ -61,10 +87,18 @@ func incidentOptions(cfg *config.Config) (incidents.Options, error) {
 		RepeatOffender: in.RepeatOffender,
 		CoolDown:       in.CoolDown.Std(),
 	}
-	for _, c := range in.ShadowClasses {
-		o.Shadow[diagnosis.Class(c)] = true
+	return o
+}
+
+func classSet(names []string) map[diagnosis.Class]bool {
+	if len(names) == 0 {
+		return nil
 	}
-	return o, nil
+	set := make(map[diagnosis.Class]bool, len(names))
+	for _, n := range names {
+		set[diagnosis.Class(n)] = true
+	}
+	return set
 }
 
 // policies overlays the hold times of the configuration on those that each
