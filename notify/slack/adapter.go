@@ -1,0 +1,281 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	slackapi "github.com/slack-go/slack"
+)
+
+// eventType marks our messages in their metadata.
+const eventType = "collwatch_incident"
+
+// bot is the Web API by a bot's token.
+type bot struct {
+	token Secret
+	url   string
+	http  *http.Client
+
+	mu     sync.Mutex
+	stale  bool // Slack refused the token
+	used   string
+	client *slackapi.Client
+}
+
+func newBot(o *Options) *bot { return &bot{token: o.Token, url: o.APIURL, http: o.HTTP} }
+
+// api returns a client with the present token.
+func (b *bot) api() (*slackapi.Client, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	token, err := b.token(b.stale)
+	if err != nil {
+		return nil, &apiError{class: classToken, code: err.Error()}
+	}
+	b.stale = false
+	if b.client == nil || token != b.used {
+		opts := []slackapi.Option{slackapi.OptionHTTPClient(b.http)}
+		if b.url != "" {
+			opts = append(opts, slackapi.OptionAPIURL(strings.TrimRight(b.url, "/")+"/"))
+		}
+		b.client, b.used = slackapi.New(token, opts...), token
+	}
+	return b.client, nil
+}
+
+// failed turns the library's errors into ours.
+func (b *bot) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := translate(err)
+	if e.class == classToken {
+		b.mu.Lock()
+		b.stale = true
+		b.mu.Unlock()
+	}
+	return e
+}
+
+// translate never keeps the text of an error of the network: it holds the
+// address, which is a secret for a webhook.
+func translate(err error) *apiError {
+	var own *apiError
+	if errors.As(err, &own) {
+		return own
+	}
+	if limited, ok := errors.AsType[*slackapi.RateLimitedError](err); ok {
+		return &apiError{class: classRateLimited, code: "rate_limited", retry: limited.RetryAfter}
+	}
+	if answer, ok := errors.AsType[slackapi.SlackErrorResponse](err); ok {
+		return &apiError{class: classOf(answer.Err), code: answer.Err}
+	}
+	if status, ok := errors.AsType[slackapi.StatusCodeError](err); ok {
+		return ofStatus(status.Code)
+	}
+	code := "no answer"
+	if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
+		code = "no answer in time"
+	}
+	return &apiError{class: classNetwork, code: code}
+}
+
+func isTimeout(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return ok && t.Timeout()
+}
+
+// ofStatus sorts bare HTTP answers, which are all that a webhook gives.
+func ofStatus(status int) *apiError {
+	e := &apiError{class: classOther, code: "HTTP " + strconv.Itoa(status)}
+	switch {
+	case status == http.StatusTooManyRequests:
+		e.class = classRateLimited
+	case status >= 500, status == http.StatusRequestTimeout:
+		e.class = classNetwork
+	case status == http.StatusUnauthorized:
+		e.class = classToken
+	case status == http.StatusForbidden, status == http.StatusNotFound, status == http.StatusGone:
+		e.class = classChannel
+	case status == http.StatusBadRequest, status == http.StatusRequestEntityTooLarge:
+		e.class = classContent
+	}
+	return e
+}
+
+// PostMessage implements API.
+func (b *bot) PostMessage(ctx context.Context, channel string, m *Message) (id, ts string, err error) {
+	api, err := b.api()
+	if err != nil {
+		return "", "", err
+	}
+	opts := options(m)
+	if m.Thread != "" {
+		opts = append(opts, slackapi.MsgOptionTS(m.Thread))
+	}
+	if m.Broadcast {
+		opts = append(opts, slackapi.MsgOptionBroadcast())
+	}
+	id, ts, err = api.PostMessageContext(ctx, channel, opts...)
+	return id, ts, b.failed(err)
+}
+
+// UpdateMessage implements API.
+func (b *bot) UpdateMessage(ctx context.Context, channel, ts string, m *Message) error {
+	api, err := b.api()
+	if err != nil {
+		return err
+	}
+	opts := options(m)
+	if m.Header == "" {
+		// An edit keeps what it does not mention.
+		opts = append(opts, slackapi.MsgOptionBlocks(), slackapi.MsgOptionAttachments([]slackapi.Attachment{}...))
+	}
+	_, _, _, err = api.UpdateMessageContext(ctx, channel, ts, opts...)
+	return b.failed(err)
+}
+
+// FindMessage implements API.
+func (b *bot) FindMessage(ctx context.Context, channel, thread, key string, since time.Time) (string, error) {
+	api, err := b.api()
+	if err != nil {
+		return "", err
+	}
+	oldest := fmt.Sprintf("%d.000000", since.Unix())
+	var found []slackapi.Message
+	if thread != "" {
+		found, _, _, err = api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
+			ChannelID: channel, Timestamp: thread, Oldest: oldest, Limit: 100, IncludeAllMetadata: true,
+		})
+	} else {
+		var page *slackapi.GetConversationHistoryResponse
+		page, err = api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
+			ChannelID: channel, Oldest: oldest, Limit: 100, IncludeAllMetadata: true,
+		})
+		if page != nil {
+			found = page.Messages
+		}
+	}
+	if err != nil {
+		// Reading is another scope than writing: its refusal says nothing of the token.
+		return "", translate(err)
+	}
+	for i := range found {
+		if found[i].Metadata.EventType == eventType && found[i].Metadata.EventPayload["key"] == key {
+			return found[i].Timestamp, nil
+		}
+	}
+	return "", nil
+}
+
+// AuthTest implements API.
+func (b *bot) AuthTest(ctx context.Context) (string, error) {
+	api, err := b.api()
+	if err != nil {
+		return "", err
+	}
+	r, err := api.AuthTestContext(ctx)
+	if err != nil {
+		return "", b.failed(err)
+	}
+	return r.User + " in " + r.Team, nil
+}
+
+func options(m *Message) []slackapi.MsgOption {
+	blocks, attachments := layout(m)
+	opts := []slackapi.MsgOption{
+		slackapi.MsgOptionText(m.Text, false), slackapi.MsgOptionDisableLinkUnfurl(), slackapi.MsgOptionDisableMediaUnfurl(),
+	}
+	if m.Header != "" {
+		opts = append(opts, slackapi.MsgOptionBlocks(blocks...), slackapi.MsgOptionAttachments(attachments...))
+	}
+	if m.Key != "" {
+		opts = append(opts, slackapi.MsgOptionMetadata(slackapi.SlackMetadata{
+			EventType: eventType, EventPayload: map[string]any{"key": m.Key},
+		}))
+	}
+	return opts
+}
+
+// layout puts title and lead on top, and the rest beside a bar in the colour of
+// the severity.
+func layout(m *Message) ([]slackapi.Block, []slackapi.Attachment) {
+	if m.Header == "" {
+		return nil, nil
+	}
+	top := []slackapi.Block{
+		slackapi.NewHeaderBlock(slackapi.NewTextBlockObject(slackapi.PlainTextType, m.Header, false, false)),
+		section(m.Lead),
+	}
+	var rest []slackapi.Block
+	for _, s := range m.Sections {
+		rest = append(rest, section(s))
+	}
+	if len(m.Context) > 0 {
+		var lines []slackapi.MixedElement
+		for _, c := range m.Context {
+			lines = append(lines, mrkdwn(c))
+		}
+		rest = append(rest, slackapi.NewContextBlock("", lines...))
+	}
+	if len(rest) == 0 {
+		return top, []slackapi.Attachment{}
+	}
+	return top, []slackapi.Attachment{{Color: m.Color, Fallback: m.Text, Blocks: slackapi.Blocks{BlockSet: rest}}}
+}
+
+func section(text string) *slackapi.SectionBlock {
+	return slackapi.NewSectionBlock(mrkdwn(text), nil, nil)
+}
+
+// mrkdwn is verbatim: Slack makes no links or mentions of names that look like
+// one.
+func mrkdwn(text string) *slackapi.TextBlockObject {
+	return slackapi.NewTextBlockObject(slackapi.MarkdownType, text, false, true)
+}
+
+// hook is an incoming webhook. It can only post.
+type hook struct {
+	url  Secret
+	http *http.Client
+}
+
+var errOnlyPosts = &apiError{class: classOther, code: "a webhook can only post"}
+
+// PostMessage implements API; there is nothing to edit later.
+func (h *hook) PostMessage(ctx context.Context, _ string, m *Message) (id, ts string, err error) {
+	url, err := h.url(false)
+	if err != nil {
+		return "", "", &apiError{class: classToken, code: err.Error()}
+	}
+	blocks, attachments := layout(m)
+	no := false
+	msg := &slackapi.WebhookMessage{Text: m.Text, Attachments: attachments, UnfurlLinks: &no, UnfurlMedia: &no}
+	if len(blocks) > 0 {
+		msg.Blocks = &slackapi.Blocks{BlockSet: blocks}
+	}
+	if err := slackapi.PostWebhookCustomHTTPContext(ctx, url, h.http, msg); err != nil {
+		return "", "", translate(err)
+	}
+	return "", "", nil
+}
+
+// UpdateMessage implements API.
+func (h *hook) UpdateMessage(context.Context, string, string, *Message) error { return errOnlyPosts }
+
+// FindMessage implements API.
+func (h *hook) FindMessage(context.Context, string, string, string, time.Time) (string, error) {
+	return "", errOnlyPosts
+}
+
+// AuthTest implements API; a webhook cannot be asked.
+func (h *hook) AuthTest(context.Context) (string, error) { return "", nil }
