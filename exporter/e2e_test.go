@@ -240,15 +240,15 @@ func TestDeepOnDemand(t *testing.T) {
 
 // TestCleanEnd: a job that ends in good order leaves its last numbers for a while and no dead process.
 func TestCleanEnd(t *testing.T) {
-	r := startRing(t, 2, nil, nil, "--iterations", "200")
+	r := startRing(t, 2, nil, nil, "--iterations", "400")
 	scrape, _ := served(t, r, nil)
 	healthy(t, scrape, 2)
 	for _, cmd := range r.ranks {
 		require.NoError(t, cmd.Wait())
 	}
 	v := scrape()
-	require.InDelta(t, 400, v.get(t, "ops_completed_total"), 0, "every operation is accounted for")
-	require.InDelta(t, 400, v.get(t, "ops_enqueued_total"), 0)
+	require.InDelta(t, 800, v.get(t, "ops_completed_total"), 0, "every operation is accounted for")
+	require.InDelta(t, 800, v.get(t, "ops_enqueued_total"), 0)
 	_, n := v.sum("process_up")
 	require.Zero(t, n)
 	_, n = v.sum("inflight_ops")

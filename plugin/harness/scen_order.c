@@ -105,6 +105,7 @@ static void unknown_things(struct world *w) {
   for (int i = 0; i < 100; i++) {
     __atomic_store_n(&w->mask, i % 3 ? w->mask ^ CW_EV_KERNEL_CH : 0, __ATOMIC_RELAXED);
     whole_coll(&c, (uint64_t)i, 4, 100);
+    CHECK(world_file(w)->mask == (uint32_t)w->mask, "the mask that counts is the host's");
   }
 }
 

@@ -93,11 +93,11 @@ static void mode_switch(struct world *w) {
   int normal = w->mask;
   const struct cw_shm_head *h = world_file(w);
   CHECK(h->mode == CW_MODE_NORMAL, "mode %u", h->mode);
-  write_control(ctl, CW_MODE_DEEP, now_ns() + 200000000);
+  write_control(ctl, CW_MODE_DEEP, now_ns() + 1000000000);
   whole_coll(&c, 1, 1, 10);
   CHECK(h->mode == CW_MODE_DEEP && (w->mask & CW_EV_PROXY_OP) && h->mask == (uint32_t)w->mask, "deep: mask %x", w->mask);
   CHECK(w->version < 4 || (w->mask & CW_EV_PROXY_STEP), "deep");
-  usleep(250000);
+  usleep(1100000);
   whole_coll(&c, 2, 1, 10);
   CHECK(h->mode == CW_MODE_NORMAL && w->mask == normal, "back: mask %x", w->mask);
   write_control(ctl, CW_MODE_LIGHT, now_ns() + 3600ull * 1000000000);

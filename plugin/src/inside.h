@@ -98,11 +98,6 @@ static inline void cw_mode_tick(struct cw_proc *p, uint64_t now) {
   cw_mode_change(p, now);
 }
 
-static inline bool cw_mask_has(struct cw_proc *p, int bits) {
-  int *mask = atomic_load_explicit(&p->mask, CW_RELAXED);
-  return mask && (__atomic_load_n(mask, __ATOMIC_RELAXED) & bits);
-}
-
 /* file.c: the data file. */
 bool cw_file_create(struct cw_proc *p);
 bool cw_file_reserve(struct cw_proc *p, uint32_t comm);

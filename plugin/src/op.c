@@ -15,7 +15,12 @@ static uint64_t payload(const struct cw_comm *c, enum cw_op op, const struct cw_
 
 static bool tracking(struct cw_proc *p, struct cw_comm *c, uint64_t now) {
   struct cw_comm_slot *s = c->slot;
-  if (!cw_mask_has(p, CW_EV_KERNEL_CH)) return false;
+  /* Others may change the mask too: NCCL's RAS can, for the whole job. */
+  int *mask = atomic_load_explicit(&p->mask, CW_RELAXED);
+  uint32_t bits = mask ? (uint32_t)__atomic_load_n(mask, __ATOMIC_RELAXED) : 0;
+  if (CW_RARELY(bits != atomic_load_explicit(&p->head->mask, CW_RELAXED)))
+    atomic_store_explicit(&p->head->mask, bits, CW_RELAXED);
+  if (!(bits & CW_EV_KERNEL_CH)) return false;
   if (atomic_load_explicit(&s->kernel_seen, CW_RELAXED)) return true;
   uint64_t first = cw_get(&c->first_enqueue_ns);
   if (first == 0) {
