@@ -15,6 +15,8 @@ type Family struct {
 	// Judge looks at one case. It is called once a tick, in the order of the
 	// families, also when nothing was found, so that memories can age.
 	Judge func(*Case) []Hypothesis
+	// Memory is kept over a restart; nil if there is nothing to keep.
+	Memory Keeper
 }
 
 // Hypothesis is a verdict that a family proposes, with what the arbitration has

@@ -33,7 +33,7 @@ const fate = 3 * time.Minute
 
 func newLinkFamily(o *Options) Family {
 	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}}
-	return Family{Name: "link", Judge: f.judge}
+	return Family{Name: "link", Judge: f.judge, Memory: f}
 }
 
 // port is what is known about the link of one NIC.

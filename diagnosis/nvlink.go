@@ -17,7 +17,7 @@ type nvlinkFamily struct {
 
 func newNVLinkFamily() Family {
 	f := &nvlinkFamily{first: map[signals.Entity]string{}}
-	return Family{Name: "nvlink", Judge: func(c *Case) []Hypothesis {
+	return Family{Name: "nvlink", Memory: f, Judge: func(c *Case) []Hypothesis {
 		out := f.links(c)
 		return append(out, f.inside(c, out)...)
 	}}

@@ -18,7 +18,7 @@ type shareFamily struct {
 
 func newShareFamily(o *Options) Family {
 	f := &shareFamily{opts: o, fell: map[signals.Entity]time.Time{}}
-	return Family{Name: "share", Judge: f.judge}
+	return Family{Name: "share", Judge: f.judge, Memory: f}
 }
 
 const fellMemory = 24 * time.Hour

@@ -11,7 +11,7 @@ import (
 // a host, or a rack.
 func newThrottleFamily() Family {
 	f := &throttleFamily{groups: map[string]*hotGroup{}}
-	return Family{Name: "throttle", Judge: f.judge}
+	return Family{Name: "throttle", Judge: f.judge, Memory: f}
 }
 
 type throttleFamily struct {

@@ -49,10 +49,14 @@ type assembly struct {
 	reader  *signals.Reader
 	fabric  *topology.Store
 	bank    *detectors.Bank
+	diag    *diagnosis.Diagnoser
 	manager *incidents.Manager
 	engine  *engine.Engine
 	outages *outages
 }
+
+// learned is what outlives a restart of the daemon and a reload.
+func (a *assembly) learned() learned { return learned{a.bank, a.diag} }
 
 // assemble builds the line over some sources. A manager given is used instead
 // of a new one, so that incidents outlive a reload; known are jobs seen before.
@@ -71,13 +75,14 @@ func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *i
 	a.outages = newOutages(cfg)
 	opts.incidents.Maintenance = a.outages.list.Reason
 	a.bank = detectors.NewBank(opts.detectors)
+	a.diag = diagnosis.New(opts.diagnosis)
 	if manager == nil {
 		manager = incidents.NewManager(opts.incidents)
 	}
 	a.manager = manager
 	a.engine = engine.New(engine.Parts{
 		Reader: a.reader, Topology: a.fabric, Bank: a.bank,
-		Diagnoser: diagnosis.New(opts.diagnosis), Incidents: manager, Before: a.outages.learn,
+		Diagnoser: a.diag, Incidents: manager, Before: a.outages.learn,
 	})
 	return a, nil
 }

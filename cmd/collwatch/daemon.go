@@ -58,14 +58,14 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 	if err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}
-	d.store.Load(baselinesFile, baselineSchema, func(_ int, data []byte) error { return g.asm.bank.Restore(data) })
+	d.store.Load(baselinesFile, baselineSchema, func(_ int, data []byte) error { return g.asm.learned().Restore(data) })
 	d.use(g)
 	return d, nil
 }
 
 func (d *daemon) use(g *generation) {
 	d.current.Store(g)
-	d.saver.use(g.asm.bank, g.asm.reader)
+	d.saver.use(g.asm.learned(), g.asm.reader)
 	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
 	d.reloads.success(g.cfg)
 }
@@ -97,11 +97,11 @@ func (d *daemon) run(ctx context.Context) error {
 	}
 }
 
-// handOver gives the baselines of one generation to the next.
+// handOver gives what one generation learned to the next.
 func (d *daemon) handOver(from, to *generation) {
-	data, err := from.asm.bank.Save()
+	data, err := from.asm.learned().Save()
 	if err == nil {
-		err = to.asm.bank.Restore(data)
+		err = to.asm.learned().Restore(data)
 	}
 	to.warm = err == nil
 	if err != nil {

@@ -26,10 +26,11 @@ const (
 	jobsSchema = 1
 )
 
-// baselineSchema is the version of the baselines file.
-const baselineSchema = 1
+// baselineSchema is the version of the baselines file: 2 has the memories of the
+// diagnosis beside the baselines of the detectors.
+const baselineSchema = 2
 
-// keeper is what has baselines to keep.
+// keeper is what has something to keep that was learned.
 type keeper interface {
 	Save() ([]byte, error)
 }
@@ -45,7 +46,7 @@ type saver struct {
 	every   time.Duration
 
 	mu        sync.Mutex
-	bank      keeper
+	learned   keeper
 	reader    marker
 	jobs      []signals.JobMark // as of the last evaluation
 	last      []byte            // incidents as written
@@ -60,7 +61,7 @@ func (s *saver) tick(now time.Time) {
 	if s.reader != nil {
 		s.jobs = s.reader.Marks()
 	}
-	if s.bank != nil && now.Sub(s.baselines) >= s.every {
+	if s.learned != nil && now.Sub(s.baselines) >= s.every {
 		s.baselines = now
 		s.saveBaselines()
 	}
@@ -78,16 +79,16 @@ func (s *saver) all() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.incidents()
-	if s.bank != nil {
+	if s.learned != nil {
 		s.saveBaselines()
 	}
 }
 
-// use takes the bank and the reader of the running generation.
+// use takes what learns in the running generation.
 func (s *saver) use(b keeper, r marker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bank, s.reader = b, r
+	s.learned, s.reader = b, r
 }
 
 // known are the jobs seen so far.
@@ -116,7 +117,7 @@ func (s *saver) saveBaselines() {
 	if data, err := json.Marshal(s.jobs); err == nil {
 		_ = s.store.Save(jobsFile, jobsSchema, data)
 	}
-	if data, err := s.bank.Save(); err == nil {
+	if data, err := s.learned.Save(); err == nil {
 		_ = s.store.Save(baselinesFile, baselineSchema, data)
 	}
 }
