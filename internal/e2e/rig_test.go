@@ -42,7 +42,9 @@ type rig struct {
 	dir          string
 	bin          string
 	config       string
-	address      string
+	// prometheusURL is what the daemon is told.
+	prometheusURL string
+	address       string
 
 	daemon *exec.Cmd
 	log    *syncBuffer
@@ -89,6 +91,7 @@ scrape_configs:
   - job_name: textfile
     static_configs: [{targets: [%[3]q]}]
 `, of.interval, targets.URL, strings.TrimPrefix(node.URL, "http://")))
+	r.prometheusURL = r.prometheus.URL
 	r.address = freeAddress(t)
 	return r
 }
@@ -124,7 +127,7 @@ url = %[4]q
 # A short hold, so that the end of the fault is seen within the test.
 [incidents.class.nic_degraded]
 resolve = 3
-`, r.size.interval.String(), filepath.Join(r.dir, "state"), r.prometheus.URL, r.alertmanager.URL)
+`, r.size.interval.String(), filepath.Join(r.dir, "state"), r.prometheusURL, r.alertmanager.URL)
 	require.NoError(r.t, os.WriteFile(r.config, []byte(text+extra), 0o600))
 }
 
