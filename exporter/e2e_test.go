@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
@@ -253,4 +256,22 @@ func TestCleanEnd(t *testing.T) {
 	require.Zero(t, n)
 	_, n = v.sum("inflight_ops")
 	require.Zero(t, n)
+}
+
+// TestEveryOperationIsAccountedFor: at 2,000 operations a second nothing is lost on the way to a scrape.
+func TestEveryOperationIsAccountedFor(t *testing.T) {
+	build, r := fakerank(t), &ring{t: t, dir: t.TempDir()}
+	t.Cleanup(r.stop)
+	out, err := exec.CommandContext(t.Context(), "make", "-s", "-C", "../plugin", "BUILD="+build, "bench").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(filepath.Join(build, "bench"), "collwatch", "steady", "3")
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+build, "COLLWATCH_DIR="+r.dir, "BENCH_WAIT=1")
+	require.NoError(t, cmd.Start())
+	r.ranks = append(r.ranks, cmd)
+	scrape, _ := served(t, r, nil)
+	v := until(t, scrape, "6,000 operations", func(v view) bool { n, _ := v.sum("ops_enqueued_total"); return n == 6000 })
+	v = until(t, scrape, "their end", func(now view) bool { v = now; n, _ := v.sum("ops_completed_total"); return n == 6000 })
+	require.InDelta(t, 6000, v.get(t, "op_duration_seconds_count"), 0)
+	require.Zero(t, v.get(t, "events_dropped_total"))
+	require.Zero(t, v.get(t, "inflight_ops"))
 }

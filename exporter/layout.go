@@ -141,7 +141,7 @@ var (
 	}
 	protoNames = []string{"Unknown", "LL", "LL128", "SIMPLE"}
 	modeNames  = []string{"off", "light", "normal", "net", "deep"}
-	dropNames  = [dropKinds]string{"ops_full", "keys_full", "peers_full", "proxies_full", "no_communicator", "superseded"}
+	dropNames  = [dropKinds]string{"ops_full", "keys_full", "peers_full", "proxies_full", "no_kernel_events", "superseded"}
 	// phaseNames[direction][phase], direction 0 send and 1 receive.
 	phaseNames = [2][]string{
 		{"gpu_wait", "peer_wait", "wire"},

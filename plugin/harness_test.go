@@ -57,6 +57,9 @@ func TestScenarios(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			needTool(t, strings.TrimPrefix(flags[0], "CC="))
+			if name == "plain" {
+				t.Setenv("HARNESS_SLOW", "1") // what waits for the plugin's own patience, once
+			}
 			runHarness(t, build(t, append(flags, "harness")...))
 		})
 	}

@@ -46,6 +46,22 @@ static void light_mode(struct world *w) {
   CHECK(got.enqueued == 2000 && got.live == 0 && got.drops == 0, "light");
 }
 
+/* A host that enqueues on and on and never tells of kernels: after ten seconds nothing of it may look like a hang; the
+ * first kernel event brings the following back. */
+static void no_kernel_events(struct world *w) {
+  if (!getenv("HARNESS_SLOW")) return;
+  world_load(w);
+  struct host_comm c = world_open(w, 1, 0, 4);
+  void *first = start_coll(&c, 1, 4);
+  for (uint64_t i = 2; i <= 40; i++) start_coll(&c, i, 4);
+  const struct cw_comm_slot *s = file_comm(world_file(w), 1, 0);
+  CHECK(s->tracking == 1 && comm_totals(s).live == 40, "in the beginning it may be a hang");
+  usleep(10200000);
+  CHECK(start_coll(&c, 41, 4) == NULL && s->tracking == 0, "still believed in");
+  CHECK(s->drops_enqueue[CW_DROP_NO_KERNEL] == 1, "not counted");
+  CHECK(start_kernel(&c, first, 0, 1) && s->tracking == 1 && start_coll(&c, 42, 4), "it came late, but it came");
+}
+
 static void off_mode(struct world *w) {
   setenv("COLLWATCH_MODE", "off", 1);
   world_load(w);
@@ -132,6 +148,6 @@ static void control_of_others(struct world *w) {
 }
 
 const struct scenario scen_stall[] = {
-  {"stall_states", 4, stall_states}, {"light_mode", 2, light_mode}, {"off_mode", 2, off_mode}, {"bad_values", 2, bad_values},
+  {"stall_states", 4, stall_states}, {"light_mode", 2, light_mode}, {"no_kernel_events", 7, no_kernel_events}, {"off_mode", 2, off_mode}, {"bad_values", 2, bad_values},
   {"mode_switch", 2, mode_switch}, {"control_of_others", 7, control_of_others}, {0},
 };

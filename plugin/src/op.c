@@ -29,7 +29,9 @@ static bool tracking(struct cw_proc *p, struct cw_comm *c, uint64_t now) {
   }
   if (now - first > CW_NO_KERNEL_NS && cw_get(&c->next_order) - c->first_order > CW_NO_KERNEL_OPS)
     atomic_store_explicit(&s->tracking, 0, CW_RELAXED);
-  return atomic_load_explicit(&s->tracking, CW_RELAXED) != 0;
+  if (atomic_load_explicit(&s->tracking, CW_RELAXED)) return true;
+  cw_add(&s->drops_enqueue[CW_DROP_NO_KERNEL], 1);
+  return false;
 }
 
 /* Takes the next slot of the ring. A slot still in use is given up only if its stop was lost. */

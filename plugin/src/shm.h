@@ -51,7 +51,7 @@ enum cw_proto { CW_PROTO_UNKNOWN, CW_PROTO_LL, CW_PROTO_LL128, CW_PROTO_SIMPLE, 
 #define CW_KEY(op, size, algo, proto) \
   (CW_KEY_USED | (uint32_t)(op) | (uint32_t)(size) << 5 | (uint32_t)(algo) << 11 | (uint32_t)(proto) << 16)
 
-enum cw_drop { CW_DROP_OPS_FULL, CW_DROP_KEYS_FULL, CW_DROP_PEERS_FULL, CW_DROP_PROXIES_FULL, CW_DROP_NO_COMM,
+enum cw_drop { CW_DROP_OPS_FULL, CW_DROP_KEYS_FULL, CW_DROP_PEERS_FULL, CW_DROP_PROXIES_FULL, CW_DROP_NO_KERNEL,
                CW_DROP_SUPERSEDED, CW_DROP_COUNT };
 
 enum cw_phase { CW_PH_NONE, CW_PH_GPU_WAIT, CW_PH_PEER_WAIT, CW_PH_WIRE, CW_PH_RECV_POST, CW_PH_RECV_WAIT, CW_PH_FLUSH,
