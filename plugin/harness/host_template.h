@@ -5,7 +5,7 @@
 
 static void NAME(fill_v)(NAME(cw_abi_descr_v) *d, struct host_comm *c, const struct host_event *e) {
   memset(d, 0xa5, sizeof *d);
-  /* NOLINTNEXTLINE: up to v4 only the low byte travels, the rest of the word stays garbage */
+  /* Up to v4 only the low byte travels; the rest of the word stays garbage. */
   d->type = (__typeof__(d->type))e->type;
   d->parentObj = e->parent;
   d->rank = e->rank;

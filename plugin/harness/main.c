@@ -67,8 +67,6 @@ const struct cw_shm_head *world_file(struct world *w) {
   return h;
 }
 
-static const char *self;
-
 static int run(const struct scenario *s, int version) {
   char dir[] = "/dev/shm/collwatch-harness-XXXXXX", cmd[128];
   fflush(NULL);
@@ -95,7 +93,6 @@ static int run(const struct scenario *s, int version) {
 int main(int argc, char **argv) {
   const struct scenario *all[] = {scen_life, scen_order, scen_hostile, scen_stall, scen_bad};
   int failed = 0, done = 0;
-  self = argv[0];
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     for (const struct scenario *s = all[i]; s->name; s++)
       for (int v = s->oldest; v <= 7; v++) {
