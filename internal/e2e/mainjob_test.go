@@ -1,12 +1,17 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/collwatch/collwatch/internal/fakeslack"
 	"github.com/collwatch/collwatch/sim"
 )
 
@@ -23,9 +28,11 @@ func TestMainJob(t *testing.T) {
 		t.Skip("starts real servers")
 	}
 	r := startRig(t, small, alertmanagerConfig)
-	r.configure("")
+	slack := fakeslack.Start(t)
+	r.configure(r.slackTables(slack))
 	r.start()
 	require.Empty(t, r.alerts(), "a healthy cluster is quiet")
+	expire := r.silence("nic_degraded")
 
 	const host, nic = 6, 3
 	end := make(chan struct{})
@@ -42,19 +49,66 @@ func TestMainJob(t *testing.T) {
 	require.Contains(t, a.Annotations["evidence"], "12.5 GB/s against 50 GB/s")
 	t.Logf("%6.1fs  from the fault to the alert in Alertmanager", time.Since(began).Seconds())
 
+	r.eventually("Alertmanager says that it is silenced", 30*time.Second, func() bool {
+		return len(r.alerts()) == 1 && r.alerts()[0].Status.State == "suppressed"
+	})
+	evaluations := func() float64 { return metric(t, "http://"+r.address+"/metrics", "collwatch_evaluations_total") }
+	until := evaluations() + 3
+	r.eventually("three more evaluations", time.Minute, func() bool { return evaluations() >= until })
+	require.Empty(t, slack.Messages(), "a silenced alert is none of Slack's business")
+
+	expire()
+	r.eventually("the end of the silence brings the message", time.Minute, func() bool { return len(slack.Messages()) == 1 })
+	opened := slack.Messages()[0]
+	require.Contains(t, opened.Text, "gpu-007/mlx5_3")
+	require.Contains(t, slack.Transcript(), "ilence", "the message says why it comes late")
+
 	r.kill()
 	r.start()
+	until = evaluations() + 3
+	r.eventually("three evaluations after the crash", time.Minute, func() bool { return evaluations() >= until })
 	again := r.alerts()
 	require.Len(t, again, 1, "a crash neither resolves nor doubles")
 	require.Equal(t, a.StartsAt, again[0].StartsAt)
+	require.Len(t, topLevel(slack), 1, "nor does it in Slack")
 
 	close(end)
 	r.eventually("the repaired NIC resolves", 2*time.Minute, func() bool { return len(r.alerts()) == 0 })
+	r.eventually("the message turns into a resolve", time.Minute, func() bool {
+		m := topLevel(slack)
+		return len(m) == 1 && m[0].TS == opened.TS && strings.Contains(m[0].Text, "esolved")
+	})
+	t.Logf("what Slack was told:\n%s", slack.Transcript())
 
 	resp, err := http.Get("http://" + r.address + "/api/v1/incidents?state=resolved")
 	require.NoError(t, err)
 	defer resp.Body.Close()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
+}
+
+// topLevel are the messages that are no replies in a thread.
+func topLevel(s *fakeslack.Server) (out []fakeslack.Message) {
+	for _, m := range s.Messages() {
+		if m.Thread == "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// slackTables configures delivery to a fake.
+func (r *rig) slackTables(s *fakeslack.Server) string {
+	r.t.Helper()
+	token := filepath.Join(r.dir, "slack-token")
+	require.NoError(r.t, os.WriteFile(token, []byte(fakeslack.Token), 0o600))
+	return fmt.Sprintf(`
+[slack]
+api_url = %q
+token_file = %q
+[[slack.route]]
+name = "on-call"
+channel = "#gpu-oncall"
+`, s.URL(), token)
 }
 
 // untilClosed lets a fault last until a channel is closed.
