@@ -28,6 +28,8 @@ type Global struct {
 	Cluster string `toml:"cluster"`
 	// Labels added to every alert. Two daemons that back each other up must have the same.
 	ExternalLabels map[string]string `toml:"external_labels" check:"label"`
+	// Time between two looks whether the configuration file has changed, to load it again. 0 leaves that to SIGHUP and POST /-/reload.
+	ReloadInterval Duration `toml:"reload_interval" check:"nonneg"`
 	// History that is read at start, so that a restart is not blind until baselines have formed again.
 	WarmUp Duration `toml:"warm_up" check:"nonneg"`
 	// The part of all jobs that this daemon speaks about, such as "2/8" for the second of eight daemons. What concerns no job goes by host. Each daemon needs a state folder of its own. Empty is all.

@@ -16,10 +16,8 @@ type Incidents struct {
 	CoolDown Duration `toml:"cool_down" check:"nonneg"`
 	// Time after which an incident whose own host or job cannot be judged ends as inconclusive.
 	DataGone Duration `toml:"data_gone" check:"positive"`
-	// Time of blindness after which it is an alert of its own.
+	// Time of blindness after which it is an alert of its own: evaluations fail, a source is down, or the series of a whole family of detectors are gone.
 	BlindAfter Duration `toml:"blind_after" check:"positive"`
-	// Time between two reminders of a fault that lasts. 0 is never.
-	Reminder Duration `toml:"reminder" check:"nonneg"`
 	// How far back a component's incidents count as its history.
 	History Duration `toml:"history" check:"positive"`
 	// Ended incidents that are kept.
@@ -86,7 +84,6 @@ func (i *Incidents) setDefaults() {
 		CoolDown:       0,
 		DataGone:       24 * hour,
 		BlindAfter:     10 * minute,
-		Reminder:       24 * hour,
 		History:        7 * 24 * hour,
 		HistorySize:    1000,
 		RepeatOffender: 3,

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,10 +70,11 @@ func holdsTables(t reflect.Type) bool {
 }
 
 // selectedNames returns the names that are selected (as in x.Name) in files
-// that import this package, and in its own accessors.
+// of packages that import this one, and in its own accessors.
 func selectedNames(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
+	byFolder, importing := map[string]map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -89,21 +91,30 @@ func selectedNames(t *testing.T) map[string]bool {
 			return err
 		}
 		mapping := filepath.Dir(path) == filepath.Join("..", "config") && (name == "client.go" || name == "slack.go" || name == "global.go")
-		imports := false
+		folder := filepath.Dir(path)
 		for _, spec := range file.Imports {
-			imports = imports || spec.Path.Value == `"github.com/collwatch/collwatch/config"`
+			importing[folder] = importing[folder] || spec.Path.Value == `"github.com/collwatch/collwatch/config"`
 		}
-		if !imports && !mapping {
+		if folder == filepath.Join("..", "config") && !mapping {
 			return nil
+		}
+		importing[folder] = importing[folder] || mapping
+		if byFolder[folder] == nil {
+			byFolder[folder] = map[string]bool{}
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
-				names[sel.Sel.Name] = true
+				byFolder[folder][sel.Sel.Name] = true
 			}
 			return true
 		})
 		return nil
 	})
 	require.NoError(t, err)
+	for folder, selected := range byFolder {
+		if importing[folder] {
+			maps.Copy(names, selected)
+		}
+	}
 	return names
 }

@@ -121,6 +121,7 @@ func TestExampleRoutes(t *testing.T) {
 		"of a generated rule": {with(nicAlert, "source", "collwatch-rules", "severity", "warning"), []string{"cluster-team"}},
 		"telemetry":           {with(nicAlert, "class", "telemetry_gap", "severity", "info"), []string{"monitoring-team"}},
 		"delivery":            {labelSet{"alertname": "CollwatchDeliveryFailing", "class": "delivery_failing", "source": "collwatch"}, []string{"monitoring-team"}},
+		"blind":               {labelSet{"alertname": "CollwatchBlind", "class": "blind", "source": "collwatch"}, []string{"monitoring-team"}},
 		"heartbeat":           {labelSet{"alertname": "CollwatchHeartbeat", "source": "collwatch"}, []string{"dead-mans-switch"}},
 		"of somebody else":    {labelSet{"alertname": "DiskFull"}, []string{"everything-else"}},
 	} {
@@ -147,6 +148,10 @@ func TestExampleInhibition(t *testing.T) {
 	delete(noJob, "job_id")
 	require.False(t, c.inhibited(t, fleet, noJob), "a fault without a job silences no job alert")
 	require.True(t, c.inhibited(t, nicAlert, with(nicAlert, "severity", "warning")), "the former severity")
+	blind := labelSet{"alertname": "CollwatchBlind", "class": "blind", "cluster": "alpha", "source": "collwatch"}
+	gap := with(nicAlert, "alertname", "CollwatchTelemetryGap", "class", "telemetry_gap", "severity", "info", "scope", "cluster")
+	require.True(t, c.inhibited(t, blind, gap), "a source that is down is said once")
+	require.False(t, c.inhibited(t, blind, nicAlert), "blindness hides no fault")
 	require.False(t, c.inhibited(t, nicAlert, nicAlert), "nothing silences itself")
 	require.False(t, c.inhibited(t, nicAlert, with(nicAlert, "severity", "warning", "suspect_device", "mlx5_4")))
 }

@@ -107,6 +107,7 @@ var commands = []func(*kingpin.Application) (string, action){
 	coverageCommand,
 	demoCommand,
 	explainCommand,
+	shadowCommand,
 	hangCommand,
 	versionCommand,
 }

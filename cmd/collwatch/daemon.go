@@ -30,6 +30,7 @@ type daemon struct {
 	manager *incidents.Manager
 	saver   *saver
 	reloads *reloadMetrics
+	blind   *blindness
 
 	current atomic.Pointer[generation]
 	next    chan *generation // a generation that is ready to take over
@@ -51,10 +52,11 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 	if err := d.manager.Register(d.reg); err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}
+	d.blind = newBlindness(cfg.Incidents.BlindAfter.Std())
 	d.saver = &saver{store: d.store, manager: d.manager, every: cfg.Global.StateInterval.Std()}
 	d.store.Load(incidentsFile, incidents.Schema, func(_ int, data []byte) error { return d.manager.Restore(data) })
 	d.store.Load(jobsFile, jobsSchema, func(_ int, data []byte) error { return d.saver.restoreJobs(data) })
-	g, err := newGeneration(cfg, log, d.manager, d.saver)
+	g, err := d.newGeneration(cfg)
 	if err != nil {
 		return nil, errors.Join(err, d.store.Close())
 	}
@@ -63,9 +65,14 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 	return d, nil
 }
 
+func (d *daemon) newGeneration(cfg *config.Config) (*generation, error) {
+	return newGeneration(cfg, d.log, d.manager, d.saver, d.blind.state)
+}
+
 func (d *daemon) use(g *generation) {
 	d.current.Store(g)
 	d.saver.use(g.asm.learned(), g.asm.reader)
+	d.blind.wait(g.cfg.Incidents.BlindAfter.Std())
 	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
 	d.reloads.success(g.cfg)
 }
@@ -125,6 +132,7 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 			"severity", ev.Incident.Severity, "job", ev.Incident.Verdict.Job, "suspect", ev.Incident.Labels["suspect_node"], "withheld", ev.Incident.Withheld)
 	}
 	now := time.Now()
+	d.blind.observe(&t)
 	if err := g.asm.outages.refresh(); err != nil {
 		d.log.Warn("the list of hosts out of service keeps its former content", "err", err)
 	}

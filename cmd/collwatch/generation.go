@@ -62,8 +62,11 @@ func (d deliverySource) SetDelivery(id, name string, record json.RawMessage) err
 	return nil
 }
 
-// newGeneration builds all parts. Nothing is sent or started.
-func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Manager, sv *saver) (*generation, error) {
+// newGeneration builds all parts. Nothing is sent or started. blind says since
+// when evaluations cannot judge what they should.
+func newGeneration(
+	cfg *config.Config, log *slog.Logger, manager *incidents.Manager, sv *saver, blind func() (time.Time, string),
+) (*generation, error) {
 	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log}
 	sources, err := liveSources(cfg, g.reg)
 	if err != nil {
@@ -76,7 +79,7 @@ func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Mana
 	g.coverage = signals.NewCoverageMetrics(g.reg)
 	g.metrics = engine.NewMetrics(g.reg, g.asm.bank.Names())
 	source := deliverySource{Manager: g.asm.manager, saver: sv}
-	if err := g.addAlertmanager(source); err != nil {
+	if err := g.addAlertmanager(source, blind); err != nil {
 		return nil, err
 	}
 	if err := g.addSlack(source); err != nil {
@@ -85,7 +88,7 @@ func newGeneration(cfg *config.Config, log *slog.Logger, manager *incidents.Mana
 	return g, nil
 }
 
-func (g *generation) addAlertmanager(source deliverySource) error {
+func (g *generation) addAlertmanager(source deliverySource, blind func() (time.Time, string)) error {
 	am := g.cfg.Alertmanager
 	if len(am.Targets) == 0 {
 		return nil
@@ -94,7 +97,7 @@ func (g *generation) addAlertmanager(source deliverySource) error {
 		Source: source, Renderer: &g.asm.opts.renderer, Targets: alertmanagerTargets(g.cfg),
 		Interval: g.cfg.Global.Interval.Std(), ResendDelay: am.ResendDelay.Std(), ResolveRepeat: am.ResolveRepeat.Std(),
 		BatchSize: am.BatchSize, DrainTimeout: am.DrainTimeout.Std(), PollInterval: am.PollInterval.Std(),
-		ReadbackInterval: am.ReadbackInterval.Std(), Heartbeat: am.Heartbeat, External: g.cfg.Global.Labels(),
+		ReadbackInterval: am.ReadbackInterval.Std(), Heartbeat: am.Heartbeat, External: g.cfg.Global.Labels(), Blind: blind,
 		UserAgent: userAgent(), Logger: g.log, Registerer: g.reg,
 	})
 	if err != nil {

@@ -43,7 +43,7 @@ func (d *daemon) reload() error {
 	cfg, err := loadConfig(d.path)
 	if err == nil {
 		var g *generation
-		if g, err = newGeneration(cfg, d.log, d.manager, d.saver); err == nil {
+		if g, err = d.newGeneration(cfg); err == nil {
 			d.replace(g)
 			d.log.Info("configuration reloaded", "file", d.path, "took", time.Since(start).Round(time.Millisecond))
 			return nil

@@ -60,6 +60,8 @@ func (d *daemon) serve(ctx context.Context, listen *web.FlagConfig) error {
 			d.log.Warn("closing the listener", "err", err)
 		}
 	})
+	watchCtx, stopWatching := context.WithCancel(ctx)
+	g.Add(func() error { return d.watch(watchCtx) }, func(error) { stopWatching() })
 	stopSignals := make(chan struct{})
 	g.Add(func() error { return d.signals(ctx, stopSignals) }, func(error) { close(stopSignals) })
 	stopWatch := make(chan struct{})

@@ -27,6 +27,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"scenario": writeScenario,
 			"events":   checkEvents,
+			"state":    writeState,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DATA", testdata.Find())

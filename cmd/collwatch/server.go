@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,7 @@ func (d *daemon) server() *http.Server {
 	mux.HandleFunc("GET /-/healthy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "collwatch is healthy.") })
 	mux.HandleFunc("GET /-/ready", d.readyHandler)
 	mux.HandleFunc("POST /-/reload", d.reloadHandler)
+	mux.Handle("/debug/pprof/", d.pprofHandler())
 	mux.HandleFunc("GET /config", d.configHandler)
 	api := web.API{
 		Incidents: func() web.Incidents { return d.manager },
@@ -56,11 +58,33 @@ func (d *daemon) readyHandler(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (d *daemon) reloadHandler(w http.ResponseWriter, _ *http.Request) {
+	if !d.current.Load().cfg.Web.Reload {
+		http.Error(w, "not allowed: [web] reload is false", http.StatusForbidden)
+		return
+	}
 	if err := d.reload(); err != nil {
 		http.Error(w, "configuration not reloaded: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	fmt.Fprintln(w, "configuration reloaded")
+}
+
+// pprofHandler serves Go's profiles while the configuration allows it: they
+// cost time and show what is in memory.
+func (d *daemon) pprofHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !d.current.Load().cfg.Web.Pprof {
+			http.NotFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func (d *daemon) configHandler(w http.ResponseWriter, _ *http.Request) {

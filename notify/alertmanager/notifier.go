@@ -85,7 +85,7 @@ func (n *Notifier) Sync() {
 	if n.opts.Heartbeat {
 		n.addMeta(want, n.heartbeat(now))
 	}
-	for _, a := range n.metaAlerts(now) {
+	for _, a := range append(n.metaAlerts(now), n.blind()...) {
 		n.addMeta(want, a)
 	}
 	n.mu.Lock()
@@ -134,6 +134,23 @@ func (n *Notifier) metaAlerts(now time.Time) []*alert {
 		}})
 	}
 	return out
+}
+
+// blind is the alert that collwatch cannot see. What is open stays open
+// meanwhile, and what is new goes unseen.
+func (n *Notifier) blind() []*alert {
+	if n.opts.Blind == nil {
+		return nil
+	}
+	since, text := n.opts.Blind()
+	if since.IsZero() {
+		return nil
+	}
+	return []*alert{{labels: n.metaLabels("CollwatchBlind", "blind", "warning"), starts: since, annotations: map[string]string{
+		"summary": "collwatch cannot judge: " + text,
+		"description": "Since " + since.UTC().Format(time.RFC3339) + ": " + text +
+			". Open incidents keep their state, new faults of these kinds are not seen.",
+	}}}
 }
 
 func (n *Notifier) metaLabels(name, class, severity string) map[string]string {

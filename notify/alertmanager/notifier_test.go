@@ -291,6 +291,35 @@ func TestHeartbeatNeedsEvaluations(t *testing.T) {
 	})
 }
 
+func TestBlindnessIsAnAlert(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, time.Now)
+		var since time.Time
+		r := start(t, nil, func(o *Options) {
+			o.Blind = func() (time.Time, string) { return since, "prometheus: source_down" }
+		}, f.target("am"))
+		firing := func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for _, a := range f.alerts {
+				if a.Labels["alertname"] == "CollwatchBlind" {
+					require.Contains(t, a.Annotations["summary"], "prometheus: source_down")
+					return time.Time(a.EndsAt).After(time.Now())
+				}
+			}
+			return false
+		}
+		r.tick(3)
+		require.False(t, firing())
+		since = time.Now()
+		r.tick(20)
+		require.True(t, firing())
+		since = time.Time{}
+		r.tick(20)
+		require.False(t, firing(), "sight is back: the alert lapses as the other ones about collwatch do")
+	})
+}
+
 func TestManyAlertsGoInBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)

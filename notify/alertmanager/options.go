@@ -69,6 +69,9 @@ type Options struct {
 	// External are its labels besides its name.
 	Heartbeat bool
 	External  map[string]string
+	// Blind says since when collwatch could not judge what it should, and why,
+	// for an alert of its own; a zero time is no trouble. Nil is none.
+	Blind func() (since time.Time, text string)
 	// UserAgent is sent with each request.
 	UserAgent string
 
