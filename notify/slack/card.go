@@ -214,6 +214,14 @@ func suspects(inc *incidents.Incident, notes map[string]string) []string {
 	switch {
 	case v.Class == incidents.Storm:
 		return nil
+	case inc.Folded:
+		for _, s := range v.Suspects[:min(len(v.Suspects), 10)] {
+			out = append(out, oneLine(incidents.SuspectText(s)))
+		}
+		if more := len(v.Suspects) - len(out); more > 0 {
+			out = append(out, fmt.Sprintf("and %d more", more))
+		}
+		return out
 	case v.TieSet > 1:
 		out = append(out, fmt.Sprintf("Nobody is named: the available series cannot tell %d components apart.", v.TieSet))
 	default:

@@ -95,16 +95,21 @@ func (c *channel) jobs(now time.Time) (jobs []job, later time.Duration) {
 	later = idle
 	c.n.mu.Lock()
 	var mine []*item
+	undecided := 0
 	for _, it := range c.n.items {
-		if it.show && it.route.channelKey() == c.key {
+		switch {
+		case it.route.channelKey() != c.key:
+		case it.show:
 			mine = append(mine, it)
+		case it.inc.Active() && it.rec.Held == nil && now.Before(it.since.Add(c.n.opts.Settle+patience)):
+			undecided++
 		}
 	}
 	slices.SortFunc(mine, func(a, b *item) int {
 		return cmp.Or(cmp.Compare(b.inc.Severity, a.inc.Severity), a.inc.FiredAt.Compare(b.inc.FiredAt),
 			cmp.Compare(a.inc.ID, b.inc.ID))
 	})
-	c.storm.update(c, mine)
+	c.storm.update(c, mine, undecided)
 	var due []*item
 	for _, it := range mine {
 		if wait := it.retry.Sub(now); wait > 0 {

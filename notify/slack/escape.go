@@ -20,8 +20,10 @@ func units(s string) int {
 }
 
 // escape makes text safe for mrkdwn and cuts it, after escaping and between
-// runes, at a number of UTF-16 units. Only &, < and > have to be escaped.
+// runes, at a number of UTF-16 units. Only &, < and > have to be escaped; a code
+// block that is never closed would swallow what follows, so there is none.
 func escape(s string, limit int) string {
+	s = strings.ReplaceAll(s, "```", "'''")
 	var b strings.Builder
 	n, full := 0, false
 	keep, kept := 0, 0 // where to cut so that the dots fit
@@ -92,7 +94,7 @@ func oneLine(s string) string {
 // code is a code block, or "" if the text does not fit whole: a command that is
 // cut is worse than none.
 func code(s string, limit int) string {
-	e := escape(strings.ReplaceAll(s, "```", "'''"), 1<<20)
+	e := escape(s, 1<<20)
 	if e == "" || units(e) > limit {
 		return ""
 	}

@@ -57,7 +57,7 @@ func (p *part) mrkdwn() string {
 	if len(p.lines) > 0 || p.code != "" {
 		out = append(out, "*"+p.heading+"*")
 	}
-	if text := escape(strings.ReplaceAll(strings.Join(p.lines, "\n"), "```", "'''"), maxSection); text != "" {
+	if text := escape(strings.Join(p.lines, "\n"), maxSection); text != "" {
 		out = append(out, text)
 	}
 	if block := code(oneLine(p.code), maxCode); block != "" {

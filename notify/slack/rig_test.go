@@ -100,6 +100,13 @@ func silencedBy(who string, until time.Time) alertmanager.State {
 	return alertmanager.State{Silences: []alertmanager.Silence{{ID: "1", By: who, Until: until}}}
 }
 
+// newManager folds nothing, so that storms reach this package.
+func newManager() *incidents.Manager {
+	return incidents.NewManager(incidents.Options{
+		Interval: interval, External: map[string]string{"cluster": "alpha"}, FoldAbove: 1000, Cap: 1000,
+	})
+}
+
 // rig is a manager, a fake Slack and a notifier in fake time.
 type rig struct {
 	t    *testing.T
@@ -116,7 +123,7 @@ func newRig(t *testing.T, change func(*Options)) *rig {
 	t.Helper()
 	r := &rig{
 		t: t, s: fakeslack.New(time.Now), sup: &suppressor{},
-		m: incidents.NewManager(incidents.Options{Interval: interval, External: map[string]string{"cluster": "alpha"}}),
+		m: newManager(),
 	}
 	r.opts = Options{
 		Source: r.m, Suppressor: r.sup, APIURL: r.s.URL(), HTTP: &http.Client{Transport: direct{r.s}},
@@ -158,7 +165,7 @@ func (r *rig) restart() {
 // revive starts anew from a saved state, as after kill -9.
 func (r *rig) revive(data []byte) {
 	r.t.Helper()
-	r.m = incidents.NewManager(incidents.Options{Interval: interval, External: map[string]string{"cluster": "alpha"}})
+	r.m = newManager()
 	require.NoError(r.t, r.m.Restore(data))
 	r.opts.Source = r.m
 	r.start()

@@ -27,6 +27,8 @@ type storm struct {
 	anchor string // incident beside which the record is kept
 	edited time.Time
 	page   page
+	// undecided is the number of incidents that the gate has not let through yet.
+	undecided int
 }
 
 // stormRecord is what was sent, as kept over restarts.
@@ -51,18 +53,19 @@ type page struct {
 func (c *channel) stormName() string { return "slack-storm/" + c.key }
 
 // update counts the open incidents and begins or ends a storm. mine are the
-// channel's items, the worst first.
-func (s *storm) update(c *channel, mine []*item) {
+// channel's items that may be shown, the worst first; undecided is the number of
+// those that may be shown soon, as after a restart.
+func (s *storm) update(c *channel, mine []*item, undecided int) {
 	s.load(c)
 	limit := c.n.opts.Storm
-	s.page = pageOf(mine)
+	s.page, s.undecided = pageOf(mine), undecided
 	switch {
-	case !s.on && s.page.open > limit, !s.on && s.rec.Told && s.page.open > limit*3/4:
+	case !s.on && s.page.open > limit, !s.on && s.rec.Told && s.page.open+undecided > limit*3/4:
 		s.on = true
 		if s.rec.Since.IsZero() {
 			s.rec.Since = c.n.opts.Now()
 		}
-	case s.on && s.page.open <= limit*3/4:
+	case s.on && s.page.open+undecided <= limit*3/4:
 		s.on = false
 	}
 	if s.on || s.rec.Told {
@@ -130,6 +133,8 @@ func (s *storm) job(c *channel, now time.Time) (j job, wait time.Duration, ok bo
 	switch {
 	case on && (rec.Shown == face || c.webhook && rec.Told):
 		return j, 0, false
+	case on && s.undecided > 0 && rec.Told:
+		return j, 0, false // nobody is to read that it shrank
 	case on && rec.Told && now.Before(s.edited.Add(stormEvery)):
 		return j, s.edited.Add(stormEvery).Sub(now), false
 	}
