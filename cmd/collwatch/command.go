@@ -109,6 +109,8 @@ var commands = []func(*kingpin.Application) (string, action){
 	explainCommand,
 	shadowCommand,
 	hangCommand,
+	compareCommand,
+	baselineCommand,
 	versionCommand,
 }
 

@@ -22,6 +22,7 @@ import (
 
 // replayFlags are the flags of the replay command.
 type replayFlags struct {
+	command     string // for messages, "replay" if empty
 	config      *string
 	openmetrics *[]string
 	tsdb        *string
@@ -30,6 +31,14 @@ type replayFlags struct {
 	interval    *time.Duration
 	format      *string
 	rankMap     *string
+}
+
+// name is the command that the flags belong to.
+func (f *replayFlags) name() string {
+	if f.command == "" {
+		return "replay"
+	}
+	return f.command
 }
 
 func replayCommand(app *kingpin.Application) (string, action) {
@@ -124,7 +133,7 @@ func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (
 		}
 	}
 	if given != 1 {
-		return nil, usageError(errors.New("replay: give exactly one of --openmetrics, --tsdb and --source"))
+		return nil, usageError(fmt.Errorf("%s: give exactly one of --openmetrics, --tsdb and --source", f.name()))
 	}
 	if *f.source != "" {
 		sources, err := liveSources(cfg, prometheus.NewRegistry())
@@ -133,7 +142,7 @@ func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (
 		}
 		q, ok := sources[*f.source]
 		if !ok {
-			return nil, usageError(fmt.Errorf("replay: no source %q in %s", *f.source, *f.config))
+			return nil, usageError(fmt.Errorf("%s: no source %q in %q", f.name(), *f.source, *f.config))
 		}
 		return &past{sources: map[string]promapi.Querier{*f.source: q}, close: func() {}}, nil
 	}
@@ -161,17 +170,17 @@ func openDB(ctx context.Context, e *env, f *replayFlags) (*embedprom.DB, error) 
 	if *f.tsdb != "" {
 		db, err := embedprom.OpenTSDB(*f.tsdb, embedprom.Options{Logger: e.log})
 		if err != nil {
-			return nil, fmt.Errorf("replay: %w", err)
+			return nil, fmt.Errorf("%s: %w", f.name(), err)
 		}
 		return db, nil
 	}
 	db, err := embedprom.Open(embedprom.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("replay: %w", err)
+		return nil, fmt.Errorf("%s: %w", f.name(), err)
 	}
 	for _, name := range *f.openmetrics {
 		if err := loadFile(ctx, e, db, name); err != nil {
-			return nil, errors.Join(err, db.Close())
+			return nil, errors.Join(fmt.Errorf("%s: %w", f.name(), err), db.Close())
 		}
 	}
 	return db, nil
@@ -180,7 +189,7 @@ func openDB(ctx context.Context, e *env, f *replayFlags) (*embedprom.DB, error) 
 func loadFile(ctx context.Context, e *env, db *embedprom.DB, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("replay: %w", err)
+		return err
 	}
 	defer file.Close()
 	stats, err := db.LoadOpenMetrics(ctx, io.Reader(file), nil)
@@ -190,7 +199,7 @@ func loadFile(ctx context.Context, e *env, db *embedprom.DB, name string) error 
 		// What stands before the cut is good data, and better than none.
 		e.log.Warn("the file ends in the middle; what stands before is used", "file", name, "err", err)
 	case err != nil:
-		return fmt.Errorf("replay: %s: %w", name, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	fmt.Fprintf(e.stderr, "%s: %d samples of %d series\n", name, stats.Samples, stats.Series)
 	return nil

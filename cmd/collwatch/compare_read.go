@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kingpin/v2"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/internal/compare"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// dataFlags say where the past is read from.
+type dataFlags struct {
+	replayFlags
+
+	search *time.Duration
+}
+
+func newDataFlags(cmd *kingpin.CmdClause, name string) *dataFlags {
+	return &dataFlags{
+		replayFlags: replayFlags{
+			command:     name,
+			config:      configFlag(cmd, ""),
+			openmetrics: cmd.Flag("openmetrics", "OpenMetrics text with time stamps, plain or gzip. Repeatable.").PlaceHolder("FILE").ExistingFiles(),
+			tsdb:        cmd.Flag("tsdb", "Data folder of a Prometheus that is not running, or a copy.").PlaceHolder("DIR").ExistingDir(),
+			source:      cmd.Flag("source", "Name of a configured source to ask; without it, the only one.").PlaceHolder("NAME").String(),
+			rankMap:     cmd.Flag("rank-map", "CSV that says where each rank of a job sits.").PlaceHolder("FILE").ExistingFile(),
+		},
+		search: cmd.Flag("search", "How far back jobs are looked for in a live source or a data folder.").Default("720h").Duration(),
+	}
+}
+
+// open loads the configuration and opens what is to be read.
+func (f *dataFlags) open(ctx context.Context, e *env) (*config.Config, *past, error) {
+	var opts []config.Option
+	live := len(*f.openmetrics) == 0 && *f.tsdb == ""
+	if !live {
+		opts = append(opts, config.WithoutSource(), config.SkipFiles())
+	}
+	if live && *f.config == "" {
+		return nil, nil, usageError(fmt.Errorf("%s: give --openmetrics, --tsdb or a --config with a source", f.name()))
+	}
+	cfg, err := loadConfig(*f.config, opts...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if live && *f.source == "" {
+		if len(cfg.Sources) != 1 {
+			return nil, nil, usageError(fmt.Errorf("%s: the configuration has %d sources: name one by --source", f.name(), len(cfg.Sources)))
+		}
+		*f.source = cfg.Sources[0].Name
+	}
+	if *f.rankMap != "" {
+		cfg.Topology.Files = append(cfg.Topology.Files, config.TopologyFile{Kind: "rank_map", Path: *f.rankMap})
+	}
+	p, err := openPast(ctx, e, cfg, &f.replayFlags)
+	return cfg, p, err
+}
+
+// maxReads bounds the evaluations of one record: the values of a long job depend
+// on each other so much that more of them tell nothing new.
+const maxReads = 720
+
+// readStep is the time between two evaluations of a span: one dump, or longer for
+// a long span; whole multiples of 15 s, and at most the five minutes that history
+// is read in.
+func readStep(s span, dump time.Duration) time.Duration {
+	step := max(dump, s.to.Sub(s.from)/maxReads)
+	const grid = 15 * time.Second
+	return min((step+grid-1)/grid*grid, 5*time.Minute)
+}
+
+// readRecord reads a span into a record.
+func readRecord(ctx context.Context, cfg *config.Config, p *past, o operand, s span, bar *progress) (*compare.Record, error) {
+	opts, err := signalOptions(cfg)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	only(&opts, compare.Signals())
+	step := readStep(s, opts.Dump)
+	opts.Interval = step
+	r, err := signals.NewReader(opts, p.sources)
+	if err != nil {
+		return nil, usageError(fmt.Errorf("signals: %w", err))
+	}
+	c := compare.NewCollector(compare.Options{Source: o.String(), Job: o.job, Dump: opts.Dump, Window: 2 * step, From: s.from, Starts: s.starts})
+	bar.begin("reading "+o.String(), s)
+	err = r.WarmUp(ctx, s.from, s.to, step, func(snap *signals.Snapshot) error {
+		c.Observe(snap)
+		bar.at(snap.Time)
+		return nil
+	})
+	bar.end()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o, err)
+	}
+	return c.Record(), nil
+}
+
+// only switches off all signals but some, so that only their series are asked
+// for.
+func only(o *signals.Options, ids []signals.ID) {
+	keep := map[signals.ID]bool{}
+	for _, id := range ids {
+		keep[id] = true
+	}
+	for id := signals.None + 1; int(id) < signals.Count; id++ {
+		if !keep[id] {
+			o.Dialects[id] = []string{}
+		}
+	}
+	custom := o.Custom
+	o.Custom = nil
+	for _, c := range custom {
+		if keep[c.Signal] && c.Signal != signals.None {
+			o.Custom = append(o.Custom, c)
+		}
+	}
+}
+
+// readOperand makes the record of an operand: from the data, or a saved one.
+func readOperand(ctx context.Context, cfg *config.Config, p *past, find search, o operand, bar *progress) (*compare.Record, error) {
+	if o.file != "" {
+		f, err := os.Open(o.file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		rec, err := compare.ReadBaseline(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", o.file, err)
+		}
+		return rec, nil
+	}
+	s, err := find.spanOf(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return readRecord(ctx, cfg, p, o, s, bar)
+}
