@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,6 +89,20 @@ func TestLibraryNeedsNothing(t *testing.T) {
 		"ncclProfiler_v2", "ncclProfiler_v3", "ncclProfiler_v4", "ncclProfiler_v5",
 		"ncclProfiler_v6", "ncclProfiler_v7",
 	}, names)
+}
+
+// TestLoadsOnOldSystems: built here, the library must load in containers with glibc as old as 2.17.
+func TestLoadsOnOldSystems(t *testing.T) {
+	needTool(t, "objdump")
+	out, err := exec.CommandContext(t.Context(), "objdump", "-T", filepath.Join(build(t, "lib"), "libnccl-profiler-collwatch.so")).Output()
+	require.NoError(t, err)
+	found := regexp.MustCompile(`GLIBC_2\.(\d+)`).FindAllStringSubmatch(string(out), -1)
+	require.NotEmpty(t, found)
+	for _, m := range found {
+		minor, err := strconv.Atoi(m[1])
+		require.NoError(t, err)
+		require.LessOrEqual(t, minor, 17, "it needs %s", m[0])
+	}
 }
 
 // TestCompilesForGrace checks the layout on aarch64 without running anything.

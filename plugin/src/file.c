@@ -49,7 +49,7 @@ static bool create(struct cw_proc *p, int dirfd) {
   if (fd < 0) return false;
   size_t size = CW_HEAD_SIZE + (size_t)p->comm_count * CW_COMM_SIZE;
   struct stat st;
-  bool ok = fchmod(fd, 0640) == 0 && ftruncate(fd, (off_t)size) == 0 && reserve(fd, 0, CW_HEAD_SIZE) && fstat(fd, &st) == 0;
+  bool ok = fchmod(fd, 0640) == 0 && ftruncate(fd, (off_t)size) == 0 && reserve(fd, 0, CW_HEAD_SIZE) && cw_fstat(fd, &st) == 0;
   /* At the former address if there was one: a late callback must never meet a hole. */
   void *map = ok ? mmap(p->map, size, PROT_READ | PROT_WRITE, MAP_SHARED | (p->map ? MAP_FIXED : 0), fd, 0) : MAP_FAILED;
   if (map == MAP_FAILED) {
@@ -120,7 +120,7 @@ void cw_control_look(struct cw_proc *p) {
 
 static bool is_ours(const struct cw_proc *p, int fd) {
   struct stat st;
-  return fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_dev == p->file_dev && (uint64_t)st.st_ino == p->file_ino;
+  return fd >= 0 && cw_fstat(fd, &st) == 0 && (uint64_t)st.st_dev == p->file_dev && (uint64_t)st.st_ino == p->file_ino;
 }
 
 /* Frameworks close descriptors that they do not know, and the number may be somebody else's file by now. */

@@ -5,6 +5,26 @@
 
 #include "inside.h"
 
+/* glibc 2.34 moved these into libc under new versions. The old ones are in every glibc, before 2.34 in libdl, which a
+ * process that uses CUDA has loaded; where it has not, they are NULL and nothing is asked. */
+#if defined(__GLIBC__) && defined(__x86_64__)
+#define OLD(name) __asm__(".symver old_" #name "," #name "@GLIBC_2.2.5")
+#elif defined(__GLIBC__) && defined(__aarch64__)
+#define OLD(name) __asm__(".symver old_" #name "," #name "@GLIBC_2.17")
+#endif
+#ifdef OLD
+extern void *old_dlopen(const char *, int) __attribute__((weak));
+extern void *old_dlsym(void *, const char *) __attribute__((weak));
+extern int old_dlclose(void *) __attribute__((weak));
+OLD(dlopen);
+OLD(dlsym);
+OLD(dlclose);
+#else
+#define old_dlopen dlopen
+#define old_dlsym dlsym
+#define old_dlclose dlclose
+#endif
+
 typedef struct { unsigned char bytes[16]; } cuda_uuid;
 typedef int (*get_device)(int *);
 typedef int (*get_uuid)(cuda_uuid *, int);
@@ -12,7 +32,7 @@ typedef int (*get_pci)(char *, int, int);
 
 /* dlsym returns an object pointer where a function pointer is needed: POSIX allows the copy, ISO C forbids the cast. */
 static void look_up(void *lib, const char *name, void *function) {
-  void *symbol = dlsym(lib, name);
+  void *symbol = old_dlsym(lib, name);
   memcpy(function, &symbol, sizeof symbol);
 }
 
@@ -25,7 +45,10 @@ static void format(const cuda_uuid *u, bool mig, char *out, size_t len) {
 void cw_gpu_identity(unsigned char *uuid, size_t uuid_len, unsigned char *pci, size_t pci_len) {
   memset(uuid, 0, uuid_len);
   memset(pci, 0, pci_len);
-  void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+#ifdef OLD
+  if (!old_dlopen || !old_dlsym || !old_dlclose) return;
+#endif
+  void *lib = old_dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
   if (!lib) return;
   get_device device;
   get_uuid v1, v2;
@@ -49,5 +72,5 @@ void cw_gpu_identity(unsigned char *uuid, size_t uuid_len, unsigned char *pci, s
       memcpy(pci, id, strlen(id) < pci_len ? strlen(id) : pci_len);
     }
   }
-  dlclose(lib);
+  old_dlclose(lib);
 }

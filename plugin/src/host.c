@@ -33,7 +33,7 @@ uint64_t cw_host_start_ticks(void) {
 
 uint64_t cw_host_pid_ns(void) {
   struct stat st;
-  return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+  return cw_stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }
 
 /* What a time namespace adds to the monotonic clock. */

@@ -2,7 +2,11 @@
 #ifndef COLLWATCH_INSIDE_H
 #define COLLWATCH_INSIDE_H
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core.h"
 
@@ -64,6 +68,11 @@ static inline struct cw_comm *cw_comm_of(struct cw_proc *p, const void *ctx) {
 static inline uint32_t cw_comm_index(const struct cw_proc *p, const struct cw_comm *c) {
   return (uint32_t)(c - p->comms);
 }
+
+/* The library is built on a new system and loaded on old ones: glibc's fstat got a new symbol in 2.33, so the kernel is
+ * asked directly, whose struct is glibc's on both 64-bit platforms. */
+static inline int cw_fstat(int fd, struct stat *st) { return (int)syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH); }
+static inline int cw_stat(const char *path, struct stat *st) { return (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0); }
 
 /* names.c */
 enum cw_op cw_op_of(const char *func);

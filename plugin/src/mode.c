@@ -77,7 +77,7 @@ void cw_control_open(struct cw_proc *p, int dirfd) {
   struct stat dir, st;
   int fd = openat(dirfd, "control", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return;
-  if (fstat(fd, &st) == 0 && fstat(dirfd, &dir) == 0 && S_ISREG(st.st_mode) && st.st_size == CW_CTL_SIZE &&
+  if (cw_fstat(fd, &st) == 0 && cw_fstat(dirfd, &dir) == 0 && S_ISREG(st.st_mode) && st.st_size == CW_CTL_SIZE &&
       (st.st_uid == 0 || st.st_uid == dir.st_uid) && (st.st_mode & 022) == 0) {
     struct cw_control *ctl = mmap(NULL, CW_CTL_SIZE, PROT_READ, MAP_SHARED, fd, 0);
     if (ctl != MAP_FAILED) {
