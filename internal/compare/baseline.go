@@ -58,13 +58,15 @@ type fileSeries struct {
 	Blocks []number `json:"blocks"`
 }
 
-// number is written with five significant digits: more would only make diffs
+// number is written with few significant digits: more would only make diffs
 // larger than the noise.
 type number float64
 
+const digits = 5
+
 // MarshalJSON implements json.Marshaler.
 func (n number) MarshalJSON() ([]byte, error) {
-	return strconv.AppendFloat(nil, float64(n), 'g', 5, 64), nil
+	return strconv.AppendFloat(nil, float64(n), 'g', digits, 64), nil
 }
 
 // WriteBaseline writes a record as a baseline file: JSON, one line for each
@@ -148,15 +150,25 @@ func comma(i, n int) string {
 func toFile(list []Series) []fileSeries {
 	out := make([]fileSeries, len(list))
 	for i, s := range list {
-		ordered := sorted(s.Blocks)
-		n := len(ordered)
-		f := fileSeries{Metric: s.Metric, Unit: metrics[s.Metric].unit, Median: number(medianSorted(ordered)), Low: number(ordered[n/4]), High: number(ordered[(3*n)/4])}
-		for _, v := range s.Blocks {
-			f.Blocks = append(f.Blocks, number(v))
+		f := fileSeries{Metric: s.Metric, Unit: metrics[s.Metric].unit}
+		ordered := make([]float64, len(s.Blocks))
+		for k, v := range s.Blocks {
+			ordered[k] = rounded(v)
+			f.Blocks = append(f.Blocks, number(ordered[k]))
 		}
+		slices.Sort(ordered)
+		n := len(ordered)
+		f.Median, f.Low, f.High = number(medianSorted(ordered)), number(ordered[n/4]), number(ordered[(3*n)/4])
 		out[i] = f
 	}
 	return out
+}
+
+// rounded is a value as it will be read again, so that saving what was read
+// changes nothing.
+func rounded(v float64) float64 {
+	v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	return v
 }
 
 // ReadBaseline reads a baseline file. It takes nothing for granted: the file may
