@@ -29,6 +29,8 @@ type Parts struct {
 	// Before is called with each snapshot before anything is concluded from
 	// it; nil does nothing.
 	Before func(*signals.Snapshot)
+	// Keep is the number of evaluations that Recent remembers, 20 if zero.
+	Keep int
 }
 
 // Engine walks the line of one tick. It is used by one goroutine at a time:
@@ -40,7 +42,12 @@ type Engine struct {
 }
 
 // New returns an engine over its parts.
-func New(p Parts) *Engine { return &Engine{parts: p, stats: newRing(20), names: p.Bank.Names()} }
+func New(p Parts) *Engine {
+	if p.Keep <= 0 {
+		p.Keep = 20
+	}
+	return &Engine{parts: p, stats: newRing(p.Keep), names: p.Bank.Names()}
+}
 
 // Tick is what one evaluation did.
 type Tick struct {

@@ -2,35 +2,16 @@ package web
 
 import (
 	"cmp"
+	_ "embed" // the description of the API
 	"encoding/json"
+	"math"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/incidents"
 )
-
-// Incidents is where incidents come from. *incidents.Manager is one.
-type Incidents interface {
-	Live() []incidents.Incident
-	Ended() []incidents.Incident
-	Past() []incidents.Incident
-	Find(id string) (incidents.Incident, bool)
-}
-
-// API answers below /api/v1.
-type API struct {
-	// Incidents and Renderer are asked at each request, because a reload
-	// exchanges them.
-	Incidents func() Incidents
-	Renderer  func() *incidents.Renderer
-}
-
-// Register adds the handlers to mux.
-func (a *API) Register(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/incidents", a.list)
-	mux.HandleFunc("GET /api/v1/incidents/{id}", a.one)
-}
 
 // incidentJSON is an incident as the API shows it. Times that did not happen
 // yet are absent.
@@ -51,6 +32,8 @@ type incidentJSON struct {
 	ResolveReason string            `json:"resolve_reason,omitempty"`
 	Recovery      string            `json:"recovery,omitempty"`
 	Held          string            `json:"held,omitempty"`
+	Withheld      string            `json:"withheld,omitempty"`
+	Suppressed    string            `json:"suppressed,omitempty"`
 	Labels        map[string]string `json:"labels"`
 	Annotations   map[string]string `json:"annotations"`
 	Evidence      []evidenceJSON    `json:"evidence"`
@@ -70,47 +53,66 @@ type evidenceJSON struct {
 	Decisive bool   `json:"decisive"`
 }
 
-// list answers with the incidents, open ones first and then the newest first.
-// The parameter state limits it to one state; "open" includes latched ones.
-func (a *API) list(w http.ResponseWriter, r *http.Request) {
-	src := a.Incidents()
-	all := slices.Concat(src.Live(), src.Ended(), src.Past())
-	state := r.URL.Query().Get("state")
-	out := []incidentJSON{}
-	for i := range all {
-		inc := &all[i]
-		if state != "" && inc.State.String() != state && !(state == "open" && inc.State == incidents.Latched) {
-			continue
-		}
-		out = append(out, a.render(inc))
+// inState says whether an incident is in the state that was asked for; "open"
+// includes latched ones, "" is all.
+func inState(inc *incidents.Incident, state string) bool {
+	return state == "" || inc.State.String() == state || (state == "open" && inc.State == incidents.Latched)
+}
+
+// all lists the incidents, open ones first and then the newest first.
+func (s *Site) all() []incidents.Incident {
+	src := s.opts.Incidents()
+	list := slices.Concat(src.Live(), src.Ended(), src.Past())
+	// An incident may move on between two of the calls.
+	seen := map[string]bool{}
+	list = slices.DeleteFunc(list, func(i incidents.Incident) bool {
+		twice := seen[i.ID]
+		seen[i.ID] = true
+		return twice
+	})
+	rank := func(s incidents.State) int {
+		return slices.Index([]incidents.State{incidents.Open, incidents.Latched, incidents.Pending, incidents.Resolved}, s)
 	}
-	slices.SortStableFunc(out, func(x, y incidentJSON) int {
+	slices.SortStableFunc(list, func(x, y incidents.Incident) int {
 		return cmp.Or(rank(x.State)-rank(y.State), y.StartedAt.Compare(x.StartedAt), cmp.Compare(x.ID, y.ID))
 	})
+	return list
+}
+
+func (s *Site) apiIncidents(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	out := []incidentJSON{}
+	for _, inc := range s.all() {
+		if inState(&inc, q.Get("state")) && harms(&inc, q.Get("job")) {
+			out = append(out, s.incidentJSON(&inc))
+		}
+	}
 	writeJSON(w, http.StatusOK, map[string]any{"incidents": out})
 }
 
-func rank(state string) int {
-	return slices.Index([]string{"open", "latched", "pending", "resolved"}, state)
+// harms says that an incident concerns a job, "" being any.
+func harms(inc *incidents.Incident, job string) bool {
+	return job == "" || inc.Verdict.Job == job || slices.Contains(inc.Jobs, job)
 }
 
-func (a *API) one(w http.ResponseWriter, r *http.Request) {
-	inc, ok := a.Incidents().Find(r.PathValue("id"))
+func (s *Site) apiIncident(w http.ResponseWriter, r *http.Request) {
+	inc, ok := s.find(r)
 	if !ok {
 		writeJSON(w, http.StatusNotFound, map[string]string{"error": "no such incident, or it ended too long ago"})
 		return
 	}
-	writeJSON(w, http.StatusOK, a.render(&inc))
+	writeJSON(w, http.StatusOK, s.incidentJSON(inc))
 }
 
-func (a *API) render(inc *incidents.Incident) incidentJSON {
+func (s *Site) incidentJSON(inc *incidents.Incident) incidentJSON {
 	v := &inc.Verdict
 	out := incidentJSON{
 		ID: inc.ID, State: inc.State.String(), Class: string(v.Class), Reason: v.Reason, Severity: inc.Severity.String(),
 		Confidence: v.Confidence.String(), Job: v.Job, Suspects: []suspectJSON{}, TieSet: v.TieSet,
 		StartedAt: inc.StartedAt.UTC(), FiredAt: happened(inc.FiredAt), LastSeen: inc.LastSeen.UTC(), ResolvedAt: happened(inc.ResolvedAt),
 		ResolveReason: string(inc.ResolveReason), Recovery: inc.RecoveryText, Held: inc.Held,
-		Labels: inc.AlertLabels(), Annotations: a.Renderer().Annotations(inc), Evidence: []evidenceJSON{},
+		Withheld: string(inc.Withheld), Suppressed: s.suppressed(inc),
+		Labels: inc.AlertLabels(), Annotations: s.opts.Renderer().Annotations(inc), Evidence: []evidenceJSON{},
 	}
 	for _, s := range inc.NamedSuspects() {
 		out.Suspects = append(out.Suspects, suspectJSON{s.Kind, s.Node, s.Device, s.Switch})
@@ -121,6 +123,16 @@ func (a *API) render(inc *incidents.Incident) incidentJSON {
 	return out
 }
 
+//go:embed openapi.json
+var openAPI []byte
+
+func (s *Site) apiDescription(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	_, _ = w.Write(openAPI) // the client went away
+}
+
 func happened(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -129,9 +141,25 @@ func happened(t time.Time) *time.Time {
 	return &t
 }
 
+// known is nil for a figure that is not known: JSON has no NaN.
+func known(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// firstLine cuts stack traces off.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
 func writeJSON(w http.ResponseWriter, code int, v any) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

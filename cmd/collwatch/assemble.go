@@ -83,6 +83,7 @@ func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *i
 	a.engine = engine.New(engine.Parts{
 		Reader: a.reader, Topology: a.fabric, Bank: a.bank,
 		Diagnoser: a.diag, Incidents: manager, Before: a.outages.learn,
+		Keep: cfg.Web.Evaluations,
 	})
 	return a, nil
 }

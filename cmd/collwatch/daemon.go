@@ -111,6 +111,7 @@ func (d *daemon) handOver(from, to *generation) {
 		err = to.asm.learned().Restore(data)
 	}
 	to.warm = err == nil
+	to.pages.Store(from.pages.Load())
 	if err != nil {
 		d.log.Warn("baselines do not fit the new configuration and start anew", "err", err)
 	}
@@ -136,7 +137,7 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 	if err := g.asm.outages.refresh(); err != nil {
 		d.log.Warn("the list of hosts out of service keeps its former content", "err", err)
 	}
-	g.observeCoverage(now)
+	g.observe(&t, now)
 	d.saver.tick(now)
 	g.sync()
 	d.sup.cycle(now)

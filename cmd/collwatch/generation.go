@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,6 +19,7 @@ import (
 	"github.com/collwatch/collwatch/notify/alertmanager"
 	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/signals"
+	"github.com/collwatch/collwatch/web"
 )
 
 // generation is everything that one configuration makes. A reload builds the
@@ -36,6 +38,7 @@ type generation struct {
 	sources   map[string]promapi.Querier
 	coverage  *signals.CoverageMetrics
 	covered   time.Time // when coverage was looked at last
+	pages     atomic.Pointer[web.State]
 }
 
 // receiver is somebody who is told.
@@ -77,6 +80,7 @@ func newGeneration(
 		return nil, err
 	}
 	g.coverage = signals.NewCoverageMetrics(g.reg)
+	g.asm.opts.renderer.Expression = func(inc *incidents.Incident) string { return g.pages.Load().Expression(inc) }
 	g.metrics = engine.NewMetrics(g.reg, g.asm.bank.Names())
 	source := deliverySource{Manager: g.asm.manager, saver: sv}
 	if err := g.addAlertmanager(source, blind); err != nil {
@@ -174,14 +178,20 @@ func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) erro
 // seldom, and counting looks at every series.
 const coverageEvery = 10 * time.Minute
 
-// observeCoverage exports what this installation can tell. It runs in the loop's
-// goroutine, which owns the reader.
-func (g *generation) observeCoverage(now time.Time) {
-	if now.Sub(g.covered) < coverageEvery {
-		return
+// observe keeps what pages and metrics show of a tick. It runs in the loop's
+// goroutine, which owns the reader and the fabric.
+func (g *generation) observe(t *engine.Tick, now time.Time) {
+	before := g.pages.Load()
+	more := web.State{Queries: g.asm.reader.Queries(), Fabric: g.asm.fabric.Fabric()}
+	if before != nil {
+		more.Coverage, more.Plots = before.Coverage, before.Plots
 	}
-	g.covered = now
-	g.coverage.Set(g.asm.reader.Coverage())
+	if now.Sub(g.covered) >= coverageEvery || more.Coverage == nil {
+		g.covered = now
+		more.Coverage, more.Plots = g.asm.reader.Coverage(), g.asm.reader.Plots()
+		g.coverage.Set(more.Coverage)
+	}
+	g.pages.Store(web.Look(t, before, more))
 }
 
 // sync hands the present state to all receivers.

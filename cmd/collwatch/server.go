@@ -10,9 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
-
-	"github.com/collwatch/collwatch/incidents"
-	"github.com/collwatch/collwatch/web"
 )
 
 // server answers on the daemon's address. The handlers read the running
@@ -24,13 +21,9 @@ func (d *daemon) server() *http.Server {
 	mux.HandleFunc("GET /-/ready", d.readyHandler)
 	mux.HandleFunc("POST /-/reload", d.reloadHandler)
 	mux.Handle("/debug/pprof/", d.pprofHandler())
-	mux.HandleFunc("GET /config", d.configHandler)
-	api := web.API{
-		Incidents: func() web.Incidents { return d.manager },
-		Renderer:  func() *incidents.Renderer { return &d.current.Load().asm.opts.renderer },
-	}
-	api.Register(mux)
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	site := d.site()
+	site.Register(mux)
+	return &http.Server{Handler: site.Prefixed(mux), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 }
 
 func ignoreClosed(err error) error {
@@ -85,14 +78,4 @@ func (d *daemon) pprofHandler() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-func (d *daemon) configHandler(w http.ResponseWriter, _ *http.Request) {
-	text, err := d.current.Load().cfg.Masked()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/toml; charset=utf-8")
-	fmt.Fprint(w, text)
 }
