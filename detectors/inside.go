@@ -14,6 +14,10 @@ import (
 type inside struct {
 	sums map[insideKey]*insideSum
 	low  map[insideKey]*streak
+	// spread is how far the means of the hosts of one job and operation (host
+	// is empty) lie apart by chance: the mean square over the last half hour,
+	// because the spread of four hosts at one instant is often near nothing.
+	spread map[insideKey]float64
 }
 
 // insideKey is one host's part in one kind of operation of one job.
@@ -39,11 +43,13 @@ const (
 	insideEffect = 0.035
 	insideSigmas = 5.0
 	insidePeers  = 4
-	insideSkip   = 10 // samples at the start of a job that mean nothing
+	insideFloor  = 0.004     // spread of the means on tidy clusters
+	insideSlow   = 1.0 / 120 // per tick: half an hour at the usual 15 s
+	insideSkip   = 10        // samples at the start of a job that mean nothing
 )
 
 func newInside() *inside {
-	return &inside{sums: map[insideKey]*insideSum{}, low: map[insideKey]*streak{}}
+	return &inside{sums: map[insideKey]*insideSum{}, low: map[insideKey]*streak{}, spread: map[insideKey]float64{}}
 }
 
 func (d *inside) Name() string { return "inside" }
@@ -125,7 +131,12 @@ func (d *inside) compare(t *Tick) {
 			groups[all] = append(groups[all], k)
 		}
 	}
-	for _, keys := range groups {
+	for all := range d.spread {
+		if len(groups[all]) == 0 {
+			delete(d.spread, all)
+		}
+	}
+	for all, keys := range groups {
 		if len(keys) < insidePeers {
 			continue
 		}
@@ -138,7 +149,7 @@ func (d *inside) compare(t *Tick) {
 		for _, x := range xs {
 			off = append(off, math.Abs(x-mid))
 		}
-		scale := max(0.004, 1.4826*medianOf(off))
+		scale := d.scale(all, 1.4826*medianOf(off))
 		for _, k := range keys {
 			s := d.sums[k]
 			st := d.low[k]
@@ -147,8 +158,8 @@ func (d *inside) compare(t *Tick) {
 			}
 			gap := mid - s.level
 			limit := max(insideEffect, insideSigmas*scale)
-			if st.windows > 0 {
-				limit /= 2
+			if t.Time.Sub(unixMilli(st.since)) >= insideLeast && st.windows > 0 {
+				limit /= 2 // told: only what was low all the time gets here
 			}
 			st.hold(gap >= limit, s.last, math.Exp(s.level), math.Exp(mid))
 			if st.windows == 0 {
@@ -158,6 +169,17 @@ func (d *inside) compare(t *Tick) {
 			}
 		}
 	}
+}
+
+// scale returns the spread to judge by, from that of this instant and those
+// before.
+func (d *inside) scale(all insideKey, now float64) float64 {
+	before, known := d.spread[all]
+	if !known {
+		before = now * now
+	}
+	d.spread[all] = before + insideSlow*(now*now-before)
+	return max(insideFloor, now, math.Sqrt(d.spread[all]))
 }
 
 func (d *inside) report(t *Tick, r *Report) {
