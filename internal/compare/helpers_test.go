@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -73,5 +74,8 @@ func record(source string, rows ...rowOf) *Record {
 		}
 		out.Rows = append(out.Rows, r.row())
 	}
+	slices.SortFunc(out.Rows, func(a, b Row) int { return compareKeys(a.Key, b.Key) })
 	return out
 }
+
+func nan() float64 { return math.NaN() }

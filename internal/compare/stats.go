@@ -86,7 +86,7 @@ func autocorrelation(xs []float64) float64 {
 			num += (x - mean) * (clipped[i-1] - mean)
 		}
 	}
-	if den == 0 {
+	if den <= 1e-18*mean*mean*float64(n) { // nothing but rounding
 		return math.NaN()
 	}
 	phi := num / den
