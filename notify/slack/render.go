@@ -103,6 +103,11 @@ func Text(inc *incidents.Incident, r *incidents.Renderer) string {
 	for _, l := range c.links {
 		b.WriteString(l.label + ": " + oneLine(l.url) + "\n")
 	}
-	b.WriteString(strings.Join(c.small, "\n"))
+	for i, l := range c.small {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(oneLine(l))
+	}
 	return b.String()
 }

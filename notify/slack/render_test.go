@@ -25,6 +25,7 @@ func FuzzEveryMessageIsWithinSlacksLimits(f *testing.F) {
 	f.Add("<!channel>", "&amp;<http://x|y>", strings.Repeat("<&>", 500), "echo ```\n```", uint8(40), uint8(0))
 	f.Add(strings.Repeat("é", 300), strings.Repeat("𝄞", 300), strings.Repeat("𝄞&", 2000), strings.Repeat("&", 900), uint8(1), uint8(1))
 	f.Add("\xff\xfe", "\x00\n\u2028", "```", "```", uint8(0), uint8(2))
+	f.Add("a\xa9b", "a\xa9b", "&\xa9", "\xa9", uint8(1), uint8(1))
 	f.Fuzz(func(t *testing.T, node, device, text, command string, n, flags uint8) {
 		inc := hostile(node, device, text, command, int(n)%60, flags)
 		m := render(&inc, hostileRenderer(text), extras{

@@ -2,6 +2,7 @@ package slack
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,33 @@ func TestUrgentCallsGoFirst(t *testing.T) {
 		r.tick(6, next...)
 		for _, m := range r.visible()[:10] {
 			require.Equal(t, 1, m.Edits)
+		}
+	})
+}
+
+func TestAResolveGoesBeforeABacklogOfEdits(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t, func(o *Options) { o.MessageInterval = 5 * time.Second })
+		r.tick(8, many(10)...)
+		last := r.m.Live()[9].Labels["suspect_node"] // among equals, that is the order
+		over := func() bool {
+			for _, inc := range r.m.Ended() {
+				if inc.Labels["suspect_node"] == last {
+					return true
+				}
+			}
+			return false
+		}
+		for i := 0; i < 200 && !over(); i++ {
+			next := slices.DeleteFunc(many(10), func(v diagnosis.Verdict) bool { return v.Hosts[0] == last })
+			for k := range next { // an edit of each, three in an interval
+				next[k].Suspects[0].Port = fmt.Sprint(i)
+			}
+			r.tick(1, next...)
+		}
+		require.True(t, over())
+		for _, m := range r.visible() {
+			require.Equal(t, strings.Contains(m.Text, last), m.Color == green)
 		}
 	})
 }

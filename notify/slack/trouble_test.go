@@ -119,6 +119,21 @@ func TestArchivedChannelGetsTheNewestStateWhenItIsBack(t *testing.T) {
 	})
 }
 
+func TestWhatWasDueIsToldEvenIfItIsOverWhenTheChannelIsBack(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.s.Archive("#gpu", true)
+		r.tick(4, down("gpu-007"))
+		r.tick(50)
+		require.Empty(t, r.m.Live())
+		r.restart()
+		r.s.Archive("#gpu", false)
+		r.tick(16)
+		require.Len(t, r.s.Messages(), 1)
+		require.Contains(t, r.s.Messages()[0].Text, "Resolved: ")
+	})
+}
+
 func TestRotatedTokenIsReadAgain(t *testing.T) {
 	in(t, func(t *testing.T) {
 		token, fresh := fakeslack.Token, 0
