@@ -129,11 +129,12 @@ func (s *Server) update(w http.ResponseWriter, form url.Values) {
 
 // history answers conversations.history and .replies, the newest first.
 func (s *Server) history(w http.ResponseWriter, form url.Values) {
-	id, thread, oldest := form.Get("channel"), form.Get("ts"), form.Get("oldest")
+	id, thread := form.Get("channel"), form.Get("ts")
+	oldest, latest := form.Get("oldest"), form.Get("latest")
 	out := []map[string]any{}
 	for i := len(s.messages) - 1; i >= 0; i-- {
 		m := s.messages[i]
-		if m.Channel != id || m.Deleted || m.Thread != thread && m.TS != thread || m.TS < oldest {
+		if m.Channel != id || m.Deleted || m.Thread != thread && m.TS != thread || m.TS < oldest || latest != "" && m.TS > latest {
 			continue
 		}
 		item := map[string]any{"type": "message", "ts": m.TS, "text": m.Text}

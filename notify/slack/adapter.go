@@ -16,6 +16,10 @@ import (
 // eventType marks our messages in their metadata.
 const eventType = "collwatch_incident"
 
+// searchWindow bounds a search: a call ends after its time-out, and clocks
+// differ. It keeps the answer to one page in a busy channel.
+const searchWindow = 5 * time.Minute
+
 // bot is the Web API by a bot's token.
 type bot struct {
 	token Secret
@@ -150,16 +154,16 @@ func (b *bot) FindMessage(ctx context.Context, channel, thread, key string, sinc
 	if err != nil {
 		return "", err
 	}
-	oldest := fmt.Sprintf("%d.000000", since.Unix())
+	oldest, latest := fmt.Sprintf("%d.000000", since.Unix()), fmt.Sprintf("%d.000000", since.Add(searchWindow).Unix())
 	var found []slackapi.Message
 	if thread != "" {
 		found, _, _, err = api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
-			ChannelID: channel, Timestamp: thread, Oldest: oldest, Limit: 100, IncludeAllMetadata: true,
+			ChannelID: channel, Timestamp: thread, Oldest: oldest, Latest: latest, Limit: 100, IncludeAllMetadata: true,
 		})
 	} else {
 		var page *slackapi.GetConversationHistoryResponse
 		page, err = api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
-			ChannelID: channel, Oldest: oldest, Limit: 100, IncludeAllMetadata: true,
+			ChannelID: channel, Oldest: oldest, Latest: latest, Limit: 100, IncludeAllMetadata: true,
 		})
 		if page != nil {
 			found = page.Messages

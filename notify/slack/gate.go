@@ -84,8 +84,8 @@ func (n *Notifier) verdictOn(it *item, now time.Time) decision {
 		return decision{show: it.told() || !it.over() || !it.rec.Due.IsZero()}
 	}
 	fp := alertmanager.Fingerprint(it.inc.AlertLabels())
-	if fp != it.fingerprint {
-		it.fingerprint, it.since, it.ask = fp, now, time.Time{}
+	if fp != it.fingerprint || !it.inc.FiredAt.Equal(it.fired) {
+		it.fingerprint, it.fired, it.since, it.ask = fp, it.inc.FiredAt, now, time.Time{}
 	}
 	state, known := n.opts.Suppressor.Suppression(fp)
 	// What was read before the alert was posted says nothing about it.
@@ -95,7 +95,7 @@ func (n *Notifier) verdictOn(it *item, now time.Time) decision {
 		return n.ofEnded(it)
 	case known:
 		return n.ofKnown(it, holdOf(state))
-	case it.told():
+	case it.told() && !it.rec.Said.Over:
 		// People know of it; what was last seen counts.
 		return decision{show: true}
 	}
@@ -126,8 +126,8 @@ func (n *Notifier) ofKnown(it *item, h *hold) decision {
 	return d
 }
 
-// ofUnknown decides about an incident of which nobody was told and whose
-// suppression is not known.
+// ofUnknown decides about an incident of which nobody was told, or whose return
+// nobody was told of, and whose suppression is not known.
 func (n *Notifier) ofUnknown(it *item, now time.Time) decision {
 	settled := it.since.Add(n.opts.Settle)
 	limit := settled.Add(patience)

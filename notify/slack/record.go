@@ -91,6 +91,7 @@ type item struct {
 	// The gate's: the alert that Alertmanager was last asked about, since when
 	// it may be there, when it is asked again, and whether people may be told.
 	fingerprint string
+	fired       time.Time
 	since       time.Time
 	ask         time.Time
 	show        bool
@@ -140,5 +141,6 @@ func (it *item) face() string {
 	return digest(strings.Join(parts, "\x00"))
 }
 
-// told says that people may have seen something.
-func (it *item) told() bool { return it.rec.Told || it.rec.TS != "" || !it.rec.Posting.IsZero() }
+// told says that people saw something. A post that may have happened does not
+// count: it is looked for when it may be shown.
+func (it *item) told() bool { return it.rec.Told || it.rec.TS != "" }

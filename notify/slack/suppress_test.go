@@ -166,3 +166,41 @@ func TestWithoutAlertmanagerItIsToldAtOnce(t *testing.T) {
 		require.Equal(t, green, r.visible()[0].Color)
 	})
 }
+
+func TestReturnAfterASilencedResolveIsAnnounced(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.tick(4, down("gpu-007"))
+		r.sup.set(silencedBy("alice", time.Now().Add(time.Hour)), false)
+		for range 200 {
+			r.tick(1)
+			if len(r.m.Live()) == 0 {
+				break
+			}
+		}
+		r.tick(1)
+		lines := len(r.replies())
+		r.sup.state = alertmanager.State{} // nobody asked since
+		r.tick(4, down("gpu-007"))
+		require.Len(t, r.replies(), lines+1)
+		require.Contains(t, r.replies()[lines].Text, "It came back")
+		require.True(t, r.replies()[lines].Broadcast)
+	})
+}
+
+func TestSilencedBetweenAKillAndTheRestart(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r := newRig(t, func(o *Options) { o.Routes[0].Channel = "C0123456789" })
+		r.s.Fail("chat.postMessage", "500", 1)
+		r.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: []diagnosis.Verdict{down("gpu-007")}})
+		time.Sleep(interval)
+		r.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: []diagnosis.Verdict{down("gpu-007")}})
+		r.n.Sync()
+		time.Sleep(2100 * time.Millisecond)
+		require.Equal(t, 1, r.s.Calls("chat.postMessage"))
+		r.sup.set(silencedBy("alice", time.Now().Add(time.Hour)), false)
+		r.restart()
+		r.tick(8, down("gpu-007"))
+		require.Empty(t, r.s.Messages(), "a post that was only begun is no reason to break a silence")
+	})
+}
