@@ -56,7 +56,7 @@ func TestInsideDoesNotNameChance(t *testing.T) {
 
 func TestInsideNamesALostLane(t *testing.T) {
 	for seed := range uint64(3) {
-		found := wander(seed, 0.04, 40*time.Minute, map[string]float64{"h-02": 0.94})
+		found := wander(seed, 0.003, 40*time.Minute, map[string]float64{"h-02": 0.94})
 		require.Len(t, found, 1)
 		require.Less(t, found["h-02"], 30*time.Minute)
 	}
