@@ -1,6 +1,9 @@
 package topology
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Port is a NIC port of a host and what it is plugged into. Empty fields are
 // unknown.
@@ -15,15 +18,29 @@ type Port struct {
 	GUID        string
 	Model       string // board or card model: NICs are peers only within one
 	Compute     bool   // carries collectives, as opposed to storage and management
-	// ExpectedLeaf is what a plan or an earlier snapshot says, if it differs.
+	// ExpectedLeaf is what a plan, an earlier snapshot or the order of the
+	// others says, if it differs.
 	ExpectedLeaf string
-	Source       string
+	// Source is who says on which leaf the port is; Claims are all statements
+	// about it, the one that is used first.
+	Source string
+	Claims []Claim
+}
+
+// Claim is what one source says about one thing.
+type Claim struct {
+	Source string    // kind and path of a file, or "series"
+	Time   time.Time // when the source was current
+	Value  string
+	Plan   bool // what should be, not what is
 }
 
 // Uplink is a link between two switches.
 type Uplink struct {
 	Switch, Port, Peer, PeerPort string
 	Source                       string
+	// Hint is a tool's own verdict, such as "Could be 106.25 Gbps".
+	Hint string
 }
 
 // Fabric is a merged, immutable view of the cluster. Build makes one; all
@@ -44,6 +61,7 @@ type Fabric struct {
 	onLeaf   map[string][]string
 	inDom    map[string][]string
 	uplinks  map[string][]Uplink
+	facts    Facts
 }
 
 type affinity struct {
@@ -61,12 +79,23 @@ type Facts struct {
 	// Rack, Domain (NVLink) and Pod map hosts to their parents. Leaf is the
 	// switch, or group of switches, that a label gives for a whole host.
 	Rack, Domain, Pod, Leaf map[string]string
+	// Leaves are all leaves of hosts that hang on several, as a source says
+	// that knows no ports.
+	Leaves map[string][]string
+	// MostUplinks is how many uplinks a switch had at most.
+	MostUplinks map[string]int
+	// Unplaced are links whose host is known and whose device is not: host to
+	// leaves.
+	Unplaced map[string][]string
+	// Disagreements are the things about which sources differ.
+	Disagreements []Disagreement
 }
 
 // Affinity is the NIC next to a GPU.
 type Affinity struct {
 	Host, GPU, NIC string
 	Assumed        bool
+	Source         string // "" where it follows from device order
 }
 
 // Build indexes merged facts. The last of several facts about one thing wins;
@@ -76,13 +105,18 @@ func Build(f Facts) *Fabric {
 		ports: map[[2]string]*Port{}, byHost: map[string][]*Port{}, byLeaf: map[string][]*Port{},
 		byRail: map[string][]*Port{}, gpuNIC: map[[2]string]affinity{}, nicGPU: map[[2]string]string{},
 		rack: f.Rack, domain: f.Domain, pod: f.Pod, hostLeaf: f.Leaf, onLeaf: invert(f.Leaf),
-		inRack: invert(f.Rack), inDom: invert(f.Domain), uplinks: map[string][]Uplink{},
+		inRack: invert(f.Rack), inDom: invert(f.Domain), uplinks: map[string][]Uplink{}, facts: f,
 	}
+	index := map[[3]string]*Port{}
 	for i := range f.Ports {
 		p := f.Ports[i]
-		fab.ports[[2]string{p.Host, p.Device}] = &p
+		index[[3]string{p.Host, p.Device, p.Port}] = &p
 	}
-	for _, p := range fab.ports {
+	for _, p := range index {
+		k := [2]string{p.Host, p.Device}
+		if old := fab.ports[k]; old == nil || betterPort(p, old) {
+			fab.ports[k] = p
+		}
 		fab.byHost[p.Host] = append(fab.byHost[p.Host], p)
 		if p.Leaf != "" {
 			fab.byLeaf[p.Leaf] = append(fab.byLeaf[p.Leaf], p)
@@ -110,7 +144,19 @@ func comparePorts(a, b *Port) int {
 	if a.Host != b.Host {
 		return natural(a.Host, b.Host)
 	}
-	return natural(a.Device, b.Device)
+	if a.Device != b.Device {
+		return natural(a.Device, b.Device)
+	}
+	return natural(a.Port, b.Port)
+}
+
+// betterPort says which of two ports stands for an adapter: the one with a
+// cable, else the first.
+func betterPort(a, b *Port) bool {
+	if (a.Leaf != "") != (b.Leaf != "") {
+		return a.Leaf != ""
+	}
+	return natural(a.Port, b.Port) < 0
 }
 
 func invert(m map[string]string) map[string][]string {
@@ -121,127 +167,5 @@ func invert(m map[string]string) map[string][]string {
 	for _, hosts := range out {
 		slices.SortFunc(hosts, natural)
 	}
-	return out
-}
-
-// Port returns what is known of a NIC, or nil.
-func (f *Fabric) Port(host, device string) *Port {
-	if f == nil {
-		return nil
-	}
-	return f.ports[[2]string{host, device}]
-}
-
-// Ports returns the NIC ports of a host in natural order of their devices.
-func (f *Fabric) Ports(host string) []*Port {
-	if f == nil {
-		return nil
-	}
-	return f.byHost[host]
-}
-
-// Under returns the NIC ports plugged into a leaf.
-func (f *Fabric) Under(leaf string) []*Port {
-	if f == nil {
-		return nil
-	}
-	return f.byLeaf[leaf]
-}
-
-// OnRail returns the NIC ports of a rail.
-func (f *Fabric) OnRail(rail string) []*Port {
-	if f == nil {
-		return nil
-	}
-	return f.byRail[rail]
-}
-
-// NICOf returns the NIC next to a GPU ("GPU3"). assumed says that it follows
-// from device order only.
-func (f *Fabric) NICOf(host, gpu string) (device string, assumed, ok bool) {
-	if f == nil {
-		return "", false, false
-	}
-	a, ok := f.gpuNIC[[2]string{host, gpu}]
-	return a.device, a.assumed, ok
-}
-
-// GPUOf returns the GPU next to a NIC.
-func (f *Fabric) GPUOf(host, nic string) (gpu string, ok bool) {
-	if f == nil {
-		return "", false
-	}
-	gpu, ok = f.nicGPU[[2]string{host, nic}]
-	return gpu, ok
-}
-
-// Rack returns the rack of a host, "" if unknown.
-func (f *Fabric) Rack(host string) string {
-	if f == nil {
-		return ""
-	}
-	return f.rack[host]
-}
-
-// InRack returns the hosts of a rack.
-func (f *Fabric) InRack(rack string) []string {
-	if f == nil {
-		return nil
-	}
-	return f.inRack[rack]
-}
-
-// Domain returns the NVLink domain of a host, "" if unknown or none.
-func (f *Fabric) Domain(host string) string {
-	if f == nil {
-		return ""
-	}
-	return f.domain[host]
-}
-
-// InDomain returns the hosts of an NVLink domain.
-func (f *Fabric) InDomain(domain string) []string {
-	if f == nil {
-		return nil
-	}
-	return f.inDom[domain]
-}
-
-// HostLeaf returns the switch, or group of switches, that a label gives for a
-// whole host, "" if there is none. Where ports are known one by one, they tell
-// more.
-func (f *Fabric) HostLeaf(host string) string {
-	if f == nil {
-		return ""
-	}
-	return f.hostLeaf[host]
-}
-
-// OnHostLeaf returns the hosts that a label puts on a leaf.
-func (f *Fabric) OnHostLeaf(leaf string) []string {
-	if f == nil {
-		return nil
-	}
-	return f.onLeaf[leaf]
-}
-
-// Uplinks returns the links of a switch to other switches.
-func (f *Fabric) Uplinks(sw string) []Uplink {
-	if f == nil {
-		return nil
-	}
-	return f.uplinks[sw]
-}
-
-// Leaves returns the names of all leaves in natural order.
-func (f *Fabric) Leaves() []string {
-	if f == nil {
-		return nil
-	}
-	out := make([]string, 0, len(f.byLeaf))
-	for leaf := range f.byLeaf {
-		out = append(out, leaf)
-	}
-	slices.SortFunc(out, natural)
 	return out
 }

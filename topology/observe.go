@@ -3,9 +3,9 @@ package topology
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/collwatch/collwatch/signals"
+	"github.com/collwatch/collwatch/topology/parse"
 )
 
 // Observed is what one snapshot says about the fabric. Maps are keyed by host
@@ -13,12 +13,27 @@ import (
 type Observed struct {
 	// NICs are the NIC ports seen, with model, rate and current leaf.
 	NICs []ObservedNIC
-	// GPUs are the GPU devices of each host in natural order.
+	// GPUs are the GPU devices of each host in natural order. A host of a job
+	// is there even if none of its GPUs is seen.
 	GPUs map[string][]string
 	// Uplinks are links between switches.
 	Uplinks []Uplink
 	// Rack, Domain, Pod and Leaf are the parents that labels name.
 	Rack, Domain, Pod, Leaf map[string]string
+	// Leaves are several such leaves of one host.
+	Leaves map[string][]string
+	// Links are what switches and labels say about cables to hosts.
+	Links []parse.Link
+	// Paths gives the NIC of a host by PCI address or network interface.
+	Paths map[[2]string]string
+	// Affinity is what dumps say; where they say nothing, order decides.
+	Affinity []Affinity
+	// Unplaced are leaves of hosts where the device is unknown.
+	Unplaced map[string][]string
+	// MostUplinks is how many uplinks a switch had at most.
+	MostUplinks map[string]int
+	// Disagreements are what sources differ about.
+	Disagreements []Disagreement
 }
 
 // ObservedNIC is one NIC port as the series show it.
@@ -27,12 +42,24 @@ type ObservedNIC struct {
 	Model              string
 	Rate               float64 // B/s, negotiated; 0 unknown
 	Leaf, LeafPort     string
+	// Source is who says on which leaf it is.
+	Source string
+	Claims []Claim
+	// Expected is the leaf that a plan or an older statement names, if it
+	// differs from Leaf. Before is the leaf that the series showed earlier.
+	Expected, Before string
+	GUID, Rail       string
+	// Live says that the host itself shows series of it.
+	Live bool
 }
 
 // Observe reads topology out of a snapshot. It looks at whatever frames exist:
 // an absent frame is no statement.
 func Observe(s *signals.Snapshot) Observed {
-	o := Observed{GPUs: map[string][]string{}, Rack: map[string]string{}, Domain: map[string]string{}, Pod: map[string]string{}, Leaf: map[string]string{}}
+	o := Observed{
+		GPUs: map[string][]string{}, Rack: map[string]string{}, Domain: map[string]string{}, Pod: map[string]string{}, Leaf: map[string]string{},
+		Paths: map[[2]string]string{},
+	}
 	nics := map[[2]string]*ObservedNIC{}
 	for _, id := range []signals.ID{signals.NICRate, signals.NICState, signals.NICTx, signals.NICModel, signals.NICRetransmitBytes} {
 		each(s, id, func(e signals.Entity, v float64) {
@@ -42,7 +69,7 @@ func Observe(s *signals.Snapshot) Observed {
 			k := [2]string{e.Host, e.Device}
 			n := nics[k]
 			if n == nil {
-				n = &ObservedNIC{Host: e.Host, Device: e.Device, Port: e.Port}
+				n = &ObservedNIC{Host: e.Host, Device: e.Device, Port: e.Port, Live: true}
 				nics[k] = n
 			}
 			switch id {
@@ -53,14 +80,25 @@ func Observe(s *signals.Snapshot) Observed {
 			}
 		})
 	}
+	each(s, signals.NICPath, func(e signals.Entity, _ float64) {
+		if e.Kind == signals.KindNIC && e.Host != "" {
+			if pci := parse.PCI(e.Detail); pci != "" {
+				o.Paths[[2]string{e.Host, pci}] = e.Device
+			}
+			if e.Peer != "" {
+				o.Paths[[2]string{e.Host, e.Peer}] = e.Device
+			}
+		}
+	})
 	each(s, signals.SwitchLink, func(e signals.Entity, _ float64) {
-		host, device := splitPeer(e.Peer)
-		if n := nics[[2]string{host, device}]; n != nil {
-			n.Leaf, n.LeafPort = e.Device, e.Port
+		l := parse.Link{Switch: e.Device, SwitchPort: e.Port}
+		l.Host, l.Device, l.Slot = parse.Description(e.Peer)
+		if l.Host != "" {
+			o.Links = append(o.Links, l)
 		}
 	})
 	each(s, signals.SwitchUplink, func(e signals.Entity, _ float64) {
-		o.Uplinks = append(o.Uplinks, Uplink{Switch: e.Device, Port: e.Port, Peer: e.Peer, Source: "series"})
+		o.Uplinks = append(o.Uplinks, Uplink{Switch: e.Device, Port: e.Port, Peer: e.Peer, PeerPort: e.Detail, Source: seriesSource})
 	})
 	each(s, signals.HostParent, func(e signals.Entity, _ float64) {
 		switch e.Detail {
@@ -72,6 +110,10 @@ func Observe(s *signals.Snapshot) Observed {
 			o.Pod[e.Host] = e.Peer
 		case "leaf":
 			o.Leaf[e.Host] = e.Peer
+		case "leaf_current", "leaf_expected":
+			o.Links = append(o.Links, parse.Link{
+				Switch: e.Peer, SwitchPort: e.Port, Host: e.Host, Device: e.Device, Iface: true, Plan: e.Detail == "leaf_expected",
+			})
 		}
 	})
 	o.GPUs = observeGPUs(s)
@@ -106,6 +148,11 @@ func observeGPUs(s *signals.Snapshot) map[string][]string {
 		}
 	}
 	gpus := map[string][]string{}
+	for _, j := range s.Jobs {
+		for _, h := range j.Hosts {
+			gpus[h] = nil
+		}
+	}
 	for k := range seen {
 		gpus[k[0]] = append(gpus[k[0]], k[1])
 	}
@@ -113,14 +160,6 @@ func observeGPUs(s *signals.Snapshot) map[string][]string {
 		slices.SortFunc(devs, natural)
 	}
 	return gpus
-}
-
-// splitPeer takes a switch's description of its neighbour apart:
-// "gpu-007 mlx5_3" is a host and a device.
-func splitPeer(peer string) (host, device string) {
-	host, device, _ = strings.Cut(strings.TrimSpace(peer), " ")
-	host, _, _ = strings.Cut(strings.ToLower(host), ".")
-	return host, strings.TrimSpace(device)
 }
 
 func each(s *signals.Snapshot, id signals.ID, f func(signals.Entity, float64)) {
