@@ -15,7 +15,7 @@ type Topology struct {
 // TopologyFile is one [[topology.file]].
 type TopologyFile struct {
 	// What the file is.
-	Kind string `toml:"kind" check:"required,oneof=slurm_conf|slurm_yaml|topograph|node_labels|ibnetdiscover|iblinkinfo|nccl_topo|nccl_graph|nvidia_smi_topo|nvidia_smi_fabric|rank_map" example:"slurm_conf"`
+	Kind string `toml:"kind" check:"required,oneof=slurm_conf|slurm_yaml|topograph|node_labels|ibnetdiscover|iblinkinfo|nccl_topo|nccl_graph|nvidia_smi_topo|nvidia_smi_fabric|csv|rank_map" example:"slurm_conf"`
 	// Path. For dumps of single hosts a pattern such as "/srv/topo/*.xml": the part that the star stands for is the host's name.
 	Path string `toml:"path" check:"required,glob" example:"/etc/slurm/topology.conf"`
 	// Host that a dump was taken on, where the path does not tell.

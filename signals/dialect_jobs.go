@@ -1,5 +1,7 @@
 package signals
 
+import "strings"
+
 // slurm is the soperator's exporter, the one that maps jobs to nodes.
 func slurm() Dialect {
 	const on = "soperator's Slurm exporter (slurm_node_job)"
@@ -73,5 +75,26 @@ func nodeParentLabels() [][2]string {
 		{"label_network_topology_nvidia_com_spine", "pod"},
 		{"label_network_topology_nvidia_com_accelerator", "domain"},
 		{"label_topology_kubernetes_io_rack", "rack"},
+		{"label_node_coreweave_cloud_rack", "rack"},
+		{"label_oci_oraclecloud_com_host_rack_id", "rack"},
+		{"label_oci_oraclecloud_com_host_network_block_id", "pod"},
+		{"label_ib_coreweave_cloud_superpod", "pod"},
+		{"label_fabric_topograph_run_tier_0", "leaf"},
+		{"label_fabric_topograph_run_tier_1", "pod"},
+		{"label_accelerator_topograph_run_domain", "domain"},
+		{"label_topology_nebius_com_nvl_instance_group_id", "domain"},
+		{"label_topology_k8s_aws_ultraserver_id", "domain"},
 	}
+}
+
+// neighbourLabel takes CoreWeave's labels of cables apart, which have the name of
+// the interface inside: label_ib_coreweave_cloud_neighbors_current_ibp0_device.
+func neighbourLabel(name string) (iface, detail string, ok bool) {
+	_, rest, ok := strings.Cut(name, "_coreweave_cloud_neighbors_")
+	if !ok {
+		return "", "", false
+	}
+	which, rest, _ := strings.Cut(rest, "_")
+	iface, ok = strings.CutSuffix(rest, "_device")
+	return iface, "leaf_" + which, ok && iface != "" && (which == "expected" || which == "current")
 }

@@ -41,6 +41,9 @@ type Options struct {
 	HostLabels, JobLabels []string
 	// HostAliases maps what an exporter says to what the host is called.
 	HostAliases map[string]string
+	// NodeLabels are labels of nodes that say where a host hangs, after the
+	// known ones: the label as Kubernetes has it, and rack, leaf, pod or domain.
+	NodeLabels [][2]string
 	// KeepDomain keeps domains on host names.
 	KeepDomain bool
 	// GPUsPerHost and NICsPerHost are how many each host should show; 0 takes

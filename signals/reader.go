@@ -35,6 +35,8 @@ type Reader struct {
 	repairs     []repair
 	repairIndex map[repairKey]int32
 
+	parentLabels [][2]string // node label as a series has it, and the level
+
 	ident      *identity
 	dumps      *dumpTable
 	jobs       *jobTable
@@ -94,6 +96,10 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 		entities: NewEntities(), slotIndex: map[slotKey]int32{}, ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
 		hostIdx: map[string]int32{}, repairIndex: map[repairKey]int32{}, ident: newIdentity(), dumps: newDumpTable(o.Dump.Milliseconds()),
 		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
+	}
+	r.parentLabels = nodeParentLabels()
+	for _, l := range o.NodeLabels {
+		r.parentLabels = append(r.parentLabels, [2]string{kubeLabel(l[0]), l[1]})
 	}
 	r.derive.init()
 	r.ident.keepDomain = o.KeepDomain

@@ -26,6 +26,7 @@ type record struct {
 	lastV      float64
 	a, b, c, d string
 	labels     promapi.Labels // of a node's labels only
+	cables     []Entity       // that these labels name
 	alive      bool
 }
 
@@ -101,7 +102,7 @@ func (r *Reader) recordOf(st *series, c *compiled, ls promapi.Labels) record {
 	case JoinNodeState:
 		rec.a, rec.b = host(), nodeState(ls)
 	case JoinNodeLabels:
-		rec.a, rec.labels = host(), ls
+		rec.a, rec.labels, rec.cables = host(), ls, cablesOf(ls)
 	case JoinGPUJob:
 		e, _ := r.entityOf(c, ls)
 		rec.a, rec.b, rec.c, rec.d = host(), e.Device, clean(firstOf(ls, col.namespace)), clean(firstOf(ls, col.pod))
@@ -176,13 +177,39 @@ func (r *Reader) relations() {
 				r.plain(NodeState, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: rec.b}, rec.lastT, 1)
 			}
 		case JoinNodeLabels:
-			for _, p := range nodeParentLabels() {
+			for _, p := range r.parentLabels {
 				if v := rec.labels.Get(p[0]); v != "" {
 					r.plain(HostParent, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: p[1], Peer: clean(v)}, rec.lastT, 1)
 				}
 			}
+			for _, e := range rec.cables {
+				e.Host = r.ident.hostOf(rec.a)
+				r.plain(HostParent, e, rec.lastT, 1)
+			}
 		}
 	}
+}
+
+// cablesOf are the other ends of a node's cables, as its labels have them.
+func cablesOf(ls promapi.Labels) []Entity {
+	var out []Entity
+	for _, l := range ls {
+		if iface, detail, ok := neighbourLabel(l.Name); ok && l.Value != "" {
+			port := ls.Get(strings.TrimSuffix(l.Name, "_device") + "_port_id")
+			out = append(out, Entity{Kind: KindHost, Device: clean(iface), Port: clean(port), Detail: detail, Peer: clean(l.Value)})
+		}
+	}
+	return out
+}
+
+// kubeLabel is the name that kube-state-metrics gives a node's label.
+func kubeLabel(key string) string {
+	return "label_" + strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, key)
 }
 
 // firstDialect returns the first dialect that offers a signal.

@@ -69,8 +69,8 @@ type fileStamp struct {
 	mod  time.Time
 }
 
-func newFileSet(files []File, labels map[string][]string, observer Observer) *fileSet {
-	return &fileSet{files: files, labels: labels, observer: observer, known: map[fileKey]*fileState{}, failed: map[string]string{}}
+func newFileSet(files []File, labels map[string][]string) *fileSet {
+	return &fileSet{files: files, labels: labels, known: map[fileKey]*fileState{}, failed: map[string]string{}}
 }
 
 // reload reads what changed and says whether anything did.

@@ -216,3 +216,35 @@ func (f *Fabric) Facts() Facts {
 	}
 	return f.facts
 }
+
+// Switches returns the names of all switches in natural order.
+func (f *Fabric) Switches() []string {
+	if f == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for l := range f.byLeaf {
+		seen[l] = true
+	}
+	for _, l := range f.hostLeaf {
+		seen[l] = true
+	}
+	for _, m := range []map[string][]string{f.facts.Leaves, f.facts.Unplaced} {
+		for _, list := range m {
+			for _, l := range list {
+				seen[l] = true
+			}
+		}
+	}
+	for _, links := range f.uplinks {
+		for _, u := range links {
+			seen[u.Switch], seen[u.Peer] = true, true
+		}
+	}
+	out := make([]string, 0, len(seen))
+	for s := range seen {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, natural)
+	return out
+}

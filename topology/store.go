@@ -28,8 +28,6 @@ type Options struct {
 	// MaxNICs bounds the NIC ports that are remembered, 0 means 2,000,000:
 	// 100,000 hosts with 16 ports.
 	MaxNICs int
-	// Observer is told what was read, dropped and kept. It may be nil.
-	Observer Observer
 }
 
 // Observer hears what a Store does with its sources.
@@ -45,17 +43,17 @@ type Observer interface {
 // Store keeps the newest fabric. A source that shows less than before does not
 // take away what is known: gaps in telemetry are not changes of cables.
 type Store struct {
-	opts    Options
-	next    time.Time
-	now     time.Time
-	seen    map[nicKey]*seenNIC
-	gpus    map[string]*seenGPUs
-	most    map[string]int // uplinks of switches
-	last    Observed
-	files   *fileSet
-	version int // of the files
-	fabric  atomic.Pointer[Fabric]
-	hosts   atomic.Int64 // read by other goroutines
+	opts     Options
+	next     time.Time
+	now      time.Time
+	seen     map[nicKey]*seenNIC
+	gpus     map[string]*seenGPUs
+	most     map[string]int // uplinks of switches
+	last     Observed
+	files    *fileSet
+	observer Observer
+	fabric   atomic.Pointer[Fabric]
+	hosts    atomic.Int64 // read by other goroutines
 }
 
 type seenNIC struct {
@@ -85,9 +83,13 @@ func NewStore(opts Options) *Store {
 	}
 	return &Store{
 		opts: opts, seen: map[nicKey]*seenNIC{}, gpus: map[string]*seenGPUs{}, most: map[string]int{},
-		files: newFileSet(opts.Files, opts.Labels, opts.Observer),
+		files: newFileSet(opts.Files, opts.Labels),
 	}
 }
+
+// Watch tells o from now on what is read, dropped and kept. It is called before
+// the first Update.
+func (st *Store) Watch(o Observer) { st.observer, st.files.observer = o, o }
 
 // Update looks at a snapshot and at the files, when it is time to, and returns
 // the fabric.
@@ -122,8 +124,8 @@ func (st *Store) renew(o Observed) *Fabric {
 	f := Build(Derive(merged))
 	st.fabric.Store(f)
 	st.hosts.Store(int64(max(countHosts(o), len(f.byHost))))
-	if st.opts.Observer != nil {
-		st.opts.Observer.FabricBuilt(f)
+	if st.observer != nil {
+		st.observer.FabricBuilt(f)
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,7 +11,6 @@ import (
 // fabric or the hosts of a top-of-rack switch.
 type unit struct {
 	hosts   []string
-	leaves  map[string]bool
 	devices []string // compute devices of most hosts, in order
 	// wiring are the orders of leaves by position of the device that several
 	// hosts have, the most common first.
@@ -23,61 +23,53 @@ type wiring struct {
 	hosts  int
 }
 
-// units groups hosts by the leaves they hang on. A host with a cable in a leaf
-// of another unit stays with those it shares most leaves with.
-func units(hosts []string, compute map[string][]ObservedNIC) []*unit {
-	type group struct {
-		leaves []string
-		hosts  []string
-	}
-	groups := map[string]*group{}
+// leafGroup is a set of hosts and the leaves they share.
+type leafGroup struct {
+	leaves []string
+	hosts  []string
+}
+
+// groupByLeaves puts hosts together that hang on the same leaves. A host with a
+// cable in a leaf of another group stays with those it shares most leaves with.
+// Hosts without leaves are in no group.
+func groupByLeaves(hosts []string, leavesOf func(host string) []string) []*leafGroup {
+	groups := map[string]*leafGroup{}
 	for _, h := range hosts {
-		set := map[string]bool{}
-		for _, n := range compute[h] {
-			set[n.leafBefore()] = true
+		leaves := slices.Compact(slices.Sorted(slices.Values(leavesOf(h))))
+		if len(leaves) > 0 && leaves[0] == "" {
+			leaves = leaves[1:]
 		}
-		delete(set, "")
-		if len(set) == 0 {
+		if len(leaves) == 0 {
 			continue
 		}
-		leaves := make([]string, 0, len(set))
-		for l := range set {
-			leaves = append(leaves, l)
-		}
-		slices.Sort(leaves)
 		key := strings.Join(leaves, "\x00")
 		if groups[key] == nil {
-			groups[key] = &group{leaves: leaves}
+			groups[key] = &leafGroup{leaves: leaves}
 		}
 		groups[key].hosts = append(groups[key].hosts, h)
 	}
-	order := make([]*group, 0, len(groups))
-	for _, g := range groups {
-		order = append(order, g)
-	}
-	slices.SortFunc(order, func(a, b *group) int {
+	order := slices.SortedFunc(maps.Values(groups), func(a, b *leafGroup) int {
 		return cmp.Or(len(b.hosts)-len(a.hosts), len(b.leaves)-len(a.leaves), natural(a.hosts[0], b.hosts[0]))
 	})
-	var out []*unit
-	on := map[string]*unit{} // leaf to the first unit that has it
+	var out []*leafGroup
+	on := map[string]*leafGroup{} // leaf to the first group that has it
 	for _, g := range order {
-		shared := map[*unit]int{}
+		shared := map[*leafGroup]int{}
 		for _, l := range g.leaves {
 			if u := on[l]; u != nil {
 				shared[u]++
 			}
 		}
-		var home *unit
+		var home *leafGroup
 		for _, l := range g.leaves { // in order, so that a tie is always broken alike
 			if u := on[l]; u != nil && 2*shared[u] > len(g.leaves) && (home == nil || shared[u] > shared[home]) {
 				home = u
 			}
 		}
 		if home == nil {
-			home = &unit{leaves: map[string]bool{}}
+			home = &leafGroup{leaves: g.leaves}
 			out = append(out, home)
 			for _, l := range g.leaves {
-				home.leaves[l] = true
 				if on[l] == nil {
 					on[l] = home
 				}
@@ -85,8 +77,23 @@ func units(hosts []string, compute map[string][]ObservedNIC) []*unit {
 		}
 		home.hosts = append(home.hosts, g.hosts...)
 	}
-	for _, u := range out {
+	return out
+}
+
+// units groups hosts by the leaves of their compute NICs.
+func units(hosts []string, compute map[string][]ObservedNIC) []*unit {
+	groups := groupByLeaves(hosts, func(h string) []string {
+		var leaves []string
+		for _, n := range compute[h] {
+			leaves = append(leaves, n.leafBefore())
+		}
+		return leaves
+	})
+	out := make([]*unit, 0, len(groups))
+	for _, g := range groups {
+		u := &unit{hosts: g.hosts}
 		u.learn(compute)
+		out = append(out, u)
 	}
 	return out
 }

@@ -35,7 +35,7 @@ func assembleOptions(cfg *config.Config) (*options, error) {
 	}
 	return &options{
 		signals:   sig,
-		topology:  topology.Options{Refresh: cfg.Topology.Refresh.Std()},
+		topology:  topologyOptions(cfg),
 		detectors: detectorOptions(cfg),
 		diagnosis: diag,
 		incidents: incidentOptions(cfg),

@@ -111,6 +111,7 @@ var commands = []func(*kingpin.Application) (string, action){
 	hangCommand,
 	compareCommand,
 	baselineCommand,
+	topologyCommand,
 	versionCommand,
 }
 

@@ -82,6 +82,7 @@ func newGeneration(
 	g.coverage = signals.NewCoverageMetrics(g.reg)
 	g.asm.opts.renderer.Expression = func(inc *incidents.Incident) string { return g.pages.Load().Expression(inc) }
 	g.metrics = engine.NewMetrics(g.reg, g.asm.bank.Names())
+	g.asm.fabric.Watch(newFabricWatch(g.reg, log))
 	source := deliverySource{Manager: g.asm.manager, saver: sv}
 	if err := g.addAlertmanager(source, blind); err != nil {
 		return nil, err

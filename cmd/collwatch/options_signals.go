@@ -15,7 +15,7 @@ func signalOptions(cfg *config.Config) (signals.Options, error) {
 		Interval: cfg.Global.Interval.Std(), Scrape: s.Scrape.Std(), Dump: s.Dump.Std(), MaxWindow: s.MaxWindow.Std(),
 		Selector: s.Selector, MaxSeries: s.MaxSeries, GPUsPerHost: s.GPUsPerHost, NICsPerHost: s.NICsPerHost,
 		JobLabels: s.JobLabels, HostLabels: s.HostLabels, HostAliases: s.HostAliases, KeepDomain: !s.StripDomain,
-		Disabled: s.DisabledDialects,
+		Disabled: s.DisabledDialects, NodeLabels: nodeLabels(cfg),
 		Dialects: map[signals.ID][]string{}, Sources: map[signals.ID]string{}, Windows: map[string]time.Duration{},
 	}
 	if len(cfg.Sources) > 0 {

@@ -150,9 +150,10 @@ func (r *csvRow) above() string {
 
 type table struct {
 	*sink
-	rows  []csvRow
-	paths map[string]map[string]bool // leaf to the paths above it
-	row   map[string]int             // host without device to its line
+	rows     []csvRow
+	paths    map[string]map[string]bool // leaf to the paths above it
+	conflict bool                       // a name of a leaf occurs twice
+	row      map[string]int             // host without device to its line
 }
 
 func (t *table) add(r csvRow) {
@@ -189,8 +190,8 @@ func (t *table) finish() {
 			}
 		}
 	}
-	if conflicts > 0 {
-		t.note(0, "%d of %d names of leaves occur under several switches, such as %s under %d: each is taken as a switch of its own, named by its whole path",
+	if t.conflict = conflicts > 0; t.conflict {
+		t.note(0, "%d of %d names of leaves occur under several switches, such as %s under %d: leaves are named by their whole path",
 			conflicts, len(t.paths), shorten(example), len(t.paths[example]))
 	}
 	for i := range t.rows {
@@ -213,7 +214,7 @@ func (t *table) emit(r *csvRow) {
 			t.facts.NICs = append(t.facts.NICs, NIC{Host: canonical(r.host), Device: r.device, Port: r.port, GUID: GUID(r.guid), Rail: r.rail, Line: r.line})
 		}
 	} else {
-		if len(t.paths[leaf]) > 1 && r.above() != "" {
+		if leaf != "" && t.conflict && r.above() != "" {
 			leaf = r.above() + "/" + leaf
 		}
 		t.place(r.line, r.host, Leaf, leaf)
