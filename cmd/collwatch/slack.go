@@ -27,7 +27,13 @@ func (g *generation) addSlack(source deliverySource) error {
 	if g.alerts != nil {
 		suppressor = g.alerts
 	}
+	var silencer slack.Silencer
+	if g.alerts != nil {
+		silencer = g.alerts
+	}
 	n, err := slack.New(slack.Options{
+		AppToken: slackSecret(s.AppTokenSource()), Silencer: silencer, AllowedUsers: s.AllowedUsers, AllowedGroups: s.AllowedGroups,
+		Proxy:  s.ProxyURL.Reveal(),
 		Source: source, Renderer: &g.asm.opts.renderer, Suppressor: suppressor, Routes: slackRoutes(s),
 		Token: slackSecret(s.TokenSource()), APIURL: s.APIURL.Reveal().String(), HTTP: client,
 		MessageInterval: s.MessageInterval.Std(), Storm: s.StormIncidents,

@@ -161,6 +161,11 @@ func (c *checker) actions(b *block) {
 			ActionID string      `json:"action_id"`
 			Value    string      `json:"value"`
 			URL      string      `json:"url"`
+			Hint     *textObject `json:"placeholder"`
+			Options  []struct {
+				Text  textObject `json:"text"`
+				Value string     `json:"value"`
+			} `json:"options"`
 		}
 		if json.Unmarshal(raw, &e) != nil || length(e.ActionID) > 255 || length(e.Value) > 2000 || length(e.URL) > 3000 {
 			c.fail("invalid_blocks")
@@ -170,6 +175,20 @@ func (c *checker) actions(b *block) {
 		if e.Text != nil {
 			c.plain(e.Text.Text, 75)
 			label = e.Text.Text
+		}
+		if e.Type == "static_select" {
+			if e.Hint == nil || len(e.Options) == 0 || len(e.Options) > 100 {
+				c.fail("invalid_blocks")
+				continue
+			}
+			label = e.Hint.Text
+			for _, o := range e.Options {
+				c.plain(o.Text.Text, 75)
+				if length(o.Value) > 150 {
+					c.fail("invalid_blocks")
+				}
+				label += ", " + o.Text.Text
+			}
 		}
 		c.say(e.Type, strings.TrimSpace(label+" "+e.URL))
 	}

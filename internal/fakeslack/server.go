@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gorilla/websocket"
 )
 
 // Token is the bot token that a new server accepts.
@@ -38,6 +40,11 @@ type Server struct {
 	failures []failure
 	log      strings.Builder
 	calls    map[string]int
+
+	socket    *websocket.Conn
+	envelopes int
+	receipts  int
+	groups    map[string][]string
 }
 
 // failure is a planned answer.
@@ -54,7 +61,7 @@ func New(now func() time.Time) *Server {
 	return &Server{
 		now: now, base: "http://slack.test", token: Token, pace: 900 * time.Millisecond,
 		last: map[string]time.Time{}, names: map[string]string{}, archived: map[string]bool{},
-		files: map[string]*file{}, calls: map[string]int{},
+		files: map[string]*file{}, calls: map[string]int{}, groups: map[string][]string{},
 	}
 }
 
@@ -174,6 +181,10 @@ func (s *Server) Delete(ts string) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/socket" {
+		s.serveSocket(w, r)
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
@@ -235,6 +246,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, method string) {
 		s.refuse(w, method, "invalid_form_data")
 		return
 	}
+	if method == "apps.connections.open" {
+		s.openConnection(w, r)
+		return
+	}
 	if !s.authorized(r) {
 		s.logf("%s -> invalid_auth\n", method)
 		s.refuse(w, method, "invalid_auth")
@@ -249,6 +264,10 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, method string) {
 		s.update(w, r.Form)
 	case "conversations.history", "conversations.replies":
 		s.history(w, r.Form)
+	case "chat.postEphemeral":
+		s.ephemeral(w, r.Form)
+	case "usergroups.users.list":
+		s.members(w, r.Form)
 	case "files.getUploadURLExternal":
 		s.uploadURL(w, r.Form)
 	case "files.completeUploadExternal":

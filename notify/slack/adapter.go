@@ -224,6 +224,9 @@ func layout(m *Message) ([]slackapi.Block, []slackapi.Attachment) {
 	for _, s := range m.Sections {
 		rest = append(rest, section(s))
 	}
+	if len(m.Buttons) > 0 {
+		rest = append(rest, actions(m.Buttons))
+	}
 	if len(m.Context) > 0 {
 		var lines []slackapi.MixedElement
 		for _, c := range m.Context {
@@ -247,39 +250,44 @@ func mrkdwn(text string) *slackapi.TextBlockObject {
 	return slackapi.NewTextBlockObject(slackapi.MarkdownType, text, false, true)
 }
 
-// hook is an incoming webhook. It can only post.
-type hook struct {
-	url  Secret
-	http *http.Client
+func actions(list []Button) *slackapi.ActionBlock {
+	plain := func(text string) *slackapi.TextBlockObject {
+		return slackapi.NewTextBlockObject(slackapi.PlainTextType, text, false, false)
+	}
+	var out []slackapi.BlockElement
+	for _, b := range list {
+		if len(b.Choices) == 0 {
+			out = append(out, slackapi.NewButtonBlockElement(b.Action, b.Value, plain(b.Text)))
+			continue
+		}
+		var choices []*slackapi.OptionBlockObject
+		for _, c := range b.Choices {
+			choices = append(choices, slackapi.NewOptionBlockObject(c.Value, plain(c.Text), nil))
+		}
+		out = append(out, slackapi.NewOptionsSelectBlockElement(slackapi.OptTypeStatic, plain(b.Text), b.Action, choices...))
+	}
+	return slackapi.NewActionBlock("", out...)
 }
 
-var errOnlyPosts = &apiError{class: classOther, code: "a webhook can only post"}
-
-// PostMessage implements API; there is nothing to edit later.
-func (h *hook) PostMessage(ctx context.Context, _ string, m *Message) (id, ts string, err error) {
-	url, err := h.url(false)
+// Tell implements API.
+func (b *bot) Tell(ctx context.Context, channel, user, text string) error {
+	api, err := b.api()
 	if err != nil {
-		return "", "", &apiError{class: classToken, code: err.Error()}
+		return err
 	}
-	blocks, attachments := layout(m)
-	no := false
-	msg := &slackapi.WebhookMessage{Text: m.Text, Attachments: attachments, UnfurlLinks: &no, UnfurlMedia: &no}
-	if len(blocks) > 0 {
-		msg.Blocks = &slackapi.Blocks{BlockSet: blocks}
-	}
-	if err := slackapi.PostWebhookCustomHTTPContext(ctx, url, h.http, msg); err != nil {
-		return "", "", translate(err)
-	}
-	return "", "", nil
+	_, err = api.PostEphemeralContext(ctx, channel, user, slackapi.MsgOptionText(text, false))
+	return b.failed(err)
 }
 
-// UpdateMessage implements API.
-func (h *hook) UpdateMessage(context.Context, string, string, *Message) error { return errOnlyPosts }
-
-// FindMessage implements API.
-func (h *hook) FindMessage(context.Context, string, string, string, time.Time) (string, error) {
-	return "", errOnlyPosts
+// Members implements API.
+func (b *bot) Members(ctx context.Context, group string) ([]string, error) {
+	api, err := b.api()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := api.GetUserGroupMembersContext(ctx, group)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return ids, nil
 }
-
-// AuthTest implements API; a webhook cannot be asked.
-func (h *hook) AuthTest(context.Context) (string, error) { return "", nil }

@@ -19,6 +19,10 @@ type API interface {
 	FindMessage(ctx context.Context, channel, thread, key string, since time.Time) (ts string, err error)
 	// AuthTest says who the token belongs to.
 	AuthTest(ctx context.Context) (who string, err error)
+	// Tell shows a text to one person in a channel.
+	Tell(ctx context.Context, channel, user, text string) error
+	// Members are the ids of the users in a group.
+	Members(ctx context.Context, group string) ([]string, error)
 }
 
 // Message is a message in the form in which Slack gets it. All texts are
@@ -36,6 +40,8 @@ type Message struct {
 	Sections []string
 	// Context are lines in small print.
 	Context []string
+	// Buttons stand below the sections.
+	Buttons []Button
 	// Thread is the time stamp of the message to answer to; Broadcast shows the
 	// answer in the channel too.
 	Thread    string
@@ -43,6 +49,15 @@ type Message struct {
 	// Key finds the message again.
 	Key string
 }
+
+// Button is a button, or a menu if it has choices.
+type Button struct {
+	Action, Text, Value string
+	Choices             []Choice
+}
+
+// Choice is an entry of a menu.
+type Choice struct{ Text, Value string }
 
 // class says what a failure asks for.
 type class string

@@ -270,8 +270,11 @@ func span(d time.Duration) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
 	case d < 48*time.Hour:
-		d = d.Round(time.Minute)
-		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+		hours, minutes := int(d.Round(time.Minute).Hours()), int(d.Round(time.Minute).Minutes())%60
+		if minutes == 0 {
+			return fmt.Sprintf("%d h", hours)
+		}
+		return fmt.Sprintf("%d h %d min", hours, minutes)
 	}
 	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
 }

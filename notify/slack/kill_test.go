@@ -33,7 +33,14 @@ type process struct {
 	early  bool // dies before the write, not after it
 }
 
+// save writes the state at the end of a tick.
 func (p *process) save() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write()
+}
+
+func (p *process) write() {
 	data, err := p.Save()
 	if err == nil && !p.dead {
 		p.disk = data
@@ -48,7 +55,7 @@ func (p *process) SetDelivery(id, name string, raw json.RawMessage) error {
 	if p.writes == 0 && p.early {
 		p.dead = true
 	}
-	p.save()
+	p.write()
 	if p.writes == 0 {
 		p.dead = true
 	}
@@ -56,13 +63,16 @@ func (p *process) SetDelivery(id, name string, raw json.RawMessage) error {
 }
 
 func (p *process) RoundTrip(r *http.Request) (*http.Response, error) {
-	p.mu.Lock()
-	dead := p.dead
-	p.mu.Unlock()
-	if dead {
+	if p.gone() {
 		return nil, io.ErrClosedPipe
 	}
 	return p.next.RoundTrip(r)
+}
+
+func (p *process) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
 }
 
 // TestKillAtAnyWriteNeitherDoublesNorLoses kills the daemon at random writes of
@@ -101,7 +111,7 @@ func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 				}
 				r.start()
 				for range ticks {
-					if p.dead {
+					if p.gone() {
 						break
 					}
 					m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: vs})

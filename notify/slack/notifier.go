@@ -59,6 +59,9 @@ func (n *Notifier) Run(ctx context.Context) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { n.greet(ctx) })
 	wg.Go(func() { n.gate(ctx) })
+	if n.bot != nil && n.opts.withButtons() {
+		wg.Go(func() { n.listen(ctx) })
+	}
 	for _, c := range n.channels {
 		wg.Go(func() { c.run(ctx) })
 	}

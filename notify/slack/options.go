@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -60,6 +61,14 @@ type Options struct {
 	Routes     []Route
 	// Token is the bot's; nil if all routes have webhooks.
 	Token Secret
+	// AppToken is the app's, for buttons; nil is no buttons. Silencer does what
+	// they ask for, AllowedUsers and AllowedGroups may press them; both empty is
+	// everybody in the channel.
+	AppToken                    Secret
+	Silencer                    Silencer
+	AllowedUsers, AllowedGroups []string
+	// Proxy is used for the connection of the buttons; nil is the environment's.
+	Proxy *url.URL
 	// APIURL is the Web API's; "" is Slack's own.
 	APIURL string
 	// HTTP is the client for all calls; nil has a timeout of 15 s. Its timeout

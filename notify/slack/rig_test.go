@@ -96,6 +96,19 @@ func (s *suppressor) set(st alertmanager.State, down bool) {
 	}
 }
 
+// later sets what the next question is answered with.
+func (s *suppressor) later(st alertmanager.State) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state = st
+}
+
+func (s *suppressor) questions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asked
+}
+
 func silencedBy(who string, until time.Time) alertmanager.State {
 	return alertmanager.State{Silences: []alertmanager.Silence{{ID: "1", By: who, Until: until}}}
 }

@@ -25,8 +25,11 @@ func (c *channel) shot(it *item) shot {
 	c.n.mu.Unlock()
 	s.msg = render(&s.inc, c.n.opts.Renderer, extras{note: s.rec.Note, held: s.rec.Held, mentions: mentions})
 	s.msg.Key = it.thread
+	if !c.webhook && c.n.opts.withButtons() {
+		s.msg.Buttons = buttons(it.thread, &s.inc, s.rec.Held)
+	}
 	if plain {
-		s.msg.Header, s.msg.Lead, s.msg.Sections, s.msg.Context = "", "", nil, nil
+		s.msg = &Message{Text: s.msg.Text, Key: s.msg.Key}
 	}
 	return s
 }

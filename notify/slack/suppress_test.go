@@ -148,11 +148,11 @@ func TestASilenceIsLookedForAfterTheAlertSettled(t *testing.T) {
 		r.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: []diagnosis.Verdict{down("gpu-007")}})
 		r.n.Sync()
 		time.Sleep(time.Second)
-		require.Zero(t, r.sup.asked)
+		require.Zero(t, r.sup.questions())
 		require.Empty(t, r.s.Messages())
-		r.sup.state = silencedBy("alice", time.Now().Add(time.Hour))
+		r.sup.later(silencedBy("alice", time.Now().Add(time.Hour)))
 		time.Sleep(2 * time.Second)
-		require.Equal(t, 1, r.sup.asked)
+		require.Equal(t, 1, r.sup.questions())
 		require.Empty(t, r.s.Messages())
 	})
 }
@@ -180,7 +180,7 @@ func TestReturnAfterASilencedResolveIsAnnounced(t *testing.T) {
 		}
 		r.tick(1)
 		lines := len(r.replies())
-		r.sup.state = alertmanager.State{} // nobody asked since
+		r.sup.later(alertmanager.State{}) // nobody asked since
 		r.tick(4, down("gpu-007"))
 		require.Len(t, r.replies(), lines+1)
 		require.Contains(t, r.replies()[lines].Text, "It came back")
