@@ -8,6 +8,7 @@ import (
 
 	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/internal/snaptest"
+	"github.com/collwatch/collwatch/internal/testdata"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -39,7 +40,7 @@ func TestHealthyClustersHaveNoFacts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := snaptest.New(shape, 3)
 			b := detectors.NewBank(detectors.Options{})
-			for range 2 * 60 * 4 {
+			for range testdata.Rounds(80, 2*60*4) {
 				require.Empty(t, facts(b.Observe(c.Next())))
 			}
 		})
@@ -47,7 +48,7 @@ func TestHealthyClustersHaveNoFacts(t *testing.T) {
 }
 
 func TestFacts(t *testing.T) {
-	const settle = 20 * time.Minute
+	settle := time.Duration(testdata.Rounds(10, 20)) * time.Minute
 	nic := snaptest.NIC("gpu-007", "mlx5_3")
 	gpu := snaptest.GPU("gpu-004", 2)
 	host := snaptest.Host("gpu-013")

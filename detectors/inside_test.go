@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/collwatch/collwatch/internal/snaptest"
+	"github.com/collwatch/collwatch/internal/testdata"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -49,7 +50,7 @@ func wander(seed uint64, sigma float64, length time.Duration, lanes map[string]f
 }
 
 func TestInsideDoesNotNameChance(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(testdata.Rounds(4, 12)) {
 		require.Empty(t, wander(seed, 0.04, 4*time.Hour, nil), "seed %d", seed)
 	}
 }

@@ -62,7 +62,7 @@ const lateWorker = "gpu-a01/GPU0"
 
 func TestLateWorkerOfARecordedJob(t *testing.T) {
 	ar := trace(t, "AR")
-	for seed := range uint64(40) {
+	for seed := range uint64(testdata.Rounds(8, 40)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			first, gaps := named(ar, optrace.Play{Seed: seed, Shuffle: seed > 0, RankMap: seed%2 == 0})
 			t.Log(first)
@@ -105,7 +105,7 @@ func TestLateWorkerAtOtherSpeedsAndIntervals(t *testing.T) {
 
 func TestHeavyStageNamesNobody(t *testing.T) {
 	st := trace(t, "ST")
-	for seed := range uint64(40) {
+	for seed := range uint64(testdata.Rounds(8, 40)) {
 		first, _ := named(st, optrace.Play{Seed: seed, Shuffle: seed > 0, For: time.Hour, RankMap: seed%2 == 0, Scale: []float64{1, 0.3, 5}[seed%3]})
 		require.Empty(t, first)
 	}
@@ -123,9 +123,9 @@ func TestRotatingLatenessNamesNobody(t *testing.T) {
 		"16 replicas, lengths that stay a minute": {Replicas: 16, Stages: 2, Step: 10 * time.Second, CV: 0.15, Phi: 0.8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(2) {
+			for seed := range uint64(testdata.Rounds(1, 2)) {
 				l.PerHost, l.Transfer, l.Seed = 2, 25*time.Millisecond, seed
-				l.Steps = int(24 * time.Hour / l.Step)
+				l.Steps = int(time.Duration(testdata.Rounds(8, 24)) * time.Hour / l.Step)
 				first, _ := named(optrace.Synthetic(l), optrace.Play{Seed: seed})
 				require.Empty(t, first)
 			}

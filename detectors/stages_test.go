@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/collwatch/collwatch/internal/optrace"
+	"github.com/collwatch/collwatch/internal/testdata"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -31,7 +32,7 @@ func heavyStage(tr *optrace.Trace, p optrace.Play) (first time.Duration, ticks i
 
 func TestHeavyStageOfARecordedJob(t *testing.T) {
 	st := trace(t, "ST")
-	for seed := range uint64(20) {
+	for seed := range uint64(testdata.Rounds(4, 20)) {
 		first, ticks, f := heavyStage(st, optrace.Play{Seed: seed, Shuffle: seed > 0, For: time.Hour, Scale: []float64{1, 0.3, 5}[seed%3]})
 		require.Positive(t, ticks)
 		if seed%3 < 2 {
@@ -44,7 +45,7 @@ func TestHeavyStageOfARecordedJob(t *testing.T) {
 
 func TestNoHeavyStageBesideASlowWorker(t *testing.T) {
 	ar := trace(t, "AR")
-	for seed := range uint64(20) {
+	for seed := range uint64(testdata.Rounds(4, 20)) {
 		_, ticks, _ := heavyStage(ar, optrace.Play{Seed: seed, Shuffle: true, For: time.Hour, Scale: []float64{1, 0.3, 5}[seed%3]})
 		require.Zero(t, ticks)
 	}

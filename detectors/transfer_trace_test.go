@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/collwatch/collwatch/internal/optrace"
+	"github.com/collwatch/collwatch/internal/testdata"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -33,7 +34,7 @@ func slowGroups(tr *optrace.Trace, p optrace.Play) (first map[string]time.Durati
 
 func TestSlowTransferOfTheGroupWithASickGPU(t *testing.T) {
 	ar := trace(t, "AR")
-	for seed := range uint64(40) {
+	for seed := range uint64(testdata.Rounds(8, 40)) {
 		first, last := slowGroups(ar, optrace.Play{Seed: seed, Shuffle: seed > 0})
 		t.Log(first)
 		require.Len(t, first, 2)
@@ -47,7 +48,7 @@ func TestSlowTransferOfTheGroupWithASickGPU(t *testing.T) {
 
 func TestNoSlowTransferWithAHeavyStage(t *testing.T) {
 	st := trace(t, "ST")
-	for seed := range uint64(20) {
+	for seed := range uint64(testdata.Rounds(5, 20)) {
 		first, _ := slowGroups(st, optrace.Play{Seed: seed, Shuffle: true, For: time.Hour, Scale: []float64{1, 0.3, 5}[seed%3]})
 		require.Empty(t, first)
 	}
