@@ -64,7 +64,7 @@ test-race: ## the Go tests with the race detector, never from the cache
 
 .PHONY: e2e
 e2e: ## the tests against real servers only
-	@if [ -d e2e ]; then $(GO) test -count=1 -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./e2e/...; else echo "no e2e folder"; fi
+	$(GO) test -count=1 -v -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./internal/e2e/... ./internal/realserver/...
 
 .PHONY: e2e-long
 e2e-long: ## tests that take over ten minutes (build tag long)
@@ -103,7 +103,7 @@ lint-fix: ## the same, mending what linters can mend
 	$(LINT) run --fix
 
 .PHONY: vuln
-vuln: ## known vulnerabilities; needs the database at https://vuln.go.dev, so it is no part of check
+vuln: ## known vulnerabilities; needs Go's database of vulnerabilities over the network, so it is no part of check
 	$(GO) tool -modfile=tools/go.mod govulncheck ./...
 
 .PHONY: generate
