@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -265,18 +266,23 @@ func TestSecretsStayOutOfMessages(t *testing.T) {
 func TestPathPrefixAndBasicAuth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)
+		var mu sync.Mutex // the senders and the poller ask at the same time
 		var paths []string
 		target := f.target("am")
 		target.URL = "http://user:hunter2@am:9093/some/prefix/"
 		target.NewTransport = func(DialFunc) (http.RoundTripper, error) {
 			return roundTrip(func(r *http.Request) (*http.Response, error) {
 				user, pass, _ := r.BasicAuth()
+				mu.Lock()
 				paths = append(paths, user+" "+pass+" "+r.URL.Path)
+				mu.Unlock()
 				return f.RoundTrip(r)
 			}), nil
 		}
 		r := start(t, nil, nil, target)
 		r.tick(2, down("a"))
+		mu.Lock()
+		defer mu.Unlock()
 		require.Contains(t, paths, "user hunter2 /some/prefix/api/v2/alerts")
 		require.True(t, strings.HasSuffix(paths[0], "/some/prefix/api/v2/status"))
 	})
