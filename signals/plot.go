@@ -50,7 +50,8 @@ type plotRow struct {
 	folded     bool   // or capital letters
 	named      bool   // host is an address that node_uname_info names
 	device     string
-	prefix     string // of the device's values, such as "nvidia" of "nvidia3"
+	numbered   bool   // values of device are an index, after a prefix
+	prefix     string // such as "nvidia" of "nvidia3"
 	portLabel  string
 	job, op    string
 	detail     string // fixed
@@ -125,7 +126,7 @@ func (r *Reader) plotRow(c *compiled, source string, ls promapi.Labels, e Entity
 		case value == e.Device:
 			row.device = label
 		case gpuDevice(value) == e.Device:
-			row.device, row.prefix = label, strings.TrimRightFunc(value, unicode.IsDigit)
+			row.device, row.numbered, row.prefix = label, true, strings.TrimRightFunc(value, unicode.IsDigit)
 		}
 	}
 	if label, value := present(ls, c.columns.port); value == e.Port && c.Kind != KindGPU {
@@ -225,10 +226,8 @@ func (p *Plots) build(row *plotRow, e Entity, hosts []string, window time.Durati
 }
 
 func (row *plotRow) deviceValue(device string) string {
-	if row.prefix != "" || row.kind == KindGPU || row.kind == KindComm {
-		if digits, ok := strings.CutPrefix(device, "GPU"); ok && digitsOnly(digits) {
-			return row.prefix + digits
-		}
+	if digits, ok := strings.CutPrefix(device, "GPU"); ok && row.numbered {
+		return row.prefix + digits
 	}
 	return device
 }

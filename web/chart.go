@@ -14,9 +14,9 @@ import (
 // Size of a chart in its own units, and the area of the curves in it. Labels of
 // the value axis stand inside, so that they can grow on a phone.
 const (
-	chartWidth, chartHeight       = 760.0, 300.0
+	chartWidth, chartHeight       = 760.0, 240.0
 	plotLeft, plotRight           = 10.0, 750.0
-	plotTop, plotBottom           = 26.0, 262.0
+	plotTop, plotBottom           = 26.0, 204.0
 	axisTicks, maxRows      int   = 4, 13
 	day                           = 24 * time.Hour
 	xTicks                  int64 = 6

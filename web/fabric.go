@@ -194,10 +194,17 @@ func (p *painter) hosts(names []string) {
 	}
 	leaves := map[string]box{}
 	x := boxGap
-	const leafY, nicY, gpuY = 24.0, 24 + rowHeight, 24 + 2*rowHeight - 16
-	for _, host := range names {
-		left := x + boxGap
-		cols := p.columns(host)
+	rows := make([][]column, len(names))
+	leafY, nicY, above := 24.0, 40.0, ""
+	for i, host := range names {
+		rows[i] = p.columns(host)
+		if slices.ContainsFunc(rows[i], func(c column) bool { return c.leaf != "" && c.nic != "" }) {
+			nicY, above = leafY+rowHeight, "the leaf switches above"
+		}
+	}
+	gpuY := nicY + rowHeight - 16
+	for i, host := range names {
+		left, cols := x+boxGap, rows[i]
 		width := max(float64(len(cols))*(boxWidth+boxGap)+boxGap, 2*boxWidth)
 		frame := p.box(x, nicY-26, width, "host", host, p.hostMark(host))
 		p.out.Boxes[len(p.out.Boxes)-1].H = gpuY - nicY + boxHeight + 56
@@ -207,8 +214,10 @@ func (p *painter) hosts(names []string) {
 		}
 		x += width + 2*boxGap
 	}
-	p.out.Text = fmt.Sprintf("Drawing of host %s with its NICs, the GPUs next to them and the leaf switches above. Marked as %s: %s.",
-		list(names), p.mark, p.names())
+	if above == "" {
+		above = "no switch known above"
+	}
+	p.out.Text = fmt.Sprintf("Host %s with its NICs, the GPUs below them and %s. Marked as %s: %s.", list(names), above, p.mark, p.names())
 }
 
 func (p *painter) column(host string, c column, x, leafY, nicY, gpuY float64, leaves map[string]box) {
@@ -263,7 +272,7 @@ func (p *painter) leaf(name string) {
 		nic := p.box(at(i, len(under)), leafY+rowHeight, boxWidth, "nic", port.Host, "")
 		p.link(nic, leaf, leaf.Mark != "")
 	}
-	p.out.Text = fmt.Sprintf("Drawing of switch %s with %d uplinks and the %d host ports under it. Marked as %s: %s.",
+	p.out.Text = fmt.Sprintf("Switch %s with %d uplinks and %d host ports under it. Marked as %s: %s.",
 		name, len(spines), len(under), p.mark, p.names())
 }
 

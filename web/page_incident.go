@@ -57,6 +57,7 @@ func (s *Site) incidentPage(w http.ResponseWriter, r *http.Request) {
 	}
 	d.chrome = s.chrome(d.Notes["summary"], "")
 	slices.SortStableFunc(d.Evidence, func(a, b diagnosis.Evidence) int { return -cmp.Compare(number(a.Decisive), number(b.Decisive)) })
+	d.Evidence = unique(d.Evidence)
 	for name, value := range inc.AlertLabels() {
 		d.Labels = append(d.Labels, label{name, value})
 	}
@@ -70,6 +71,16 @@ func (s *Site) incidentPage(w http.ResponseWriter, r *http.Request) {
 		d.Fabric = draw(inc, st.Fabric)
 	}
 	s.show(w, "incident", http.StatusOK, d)
+}
+
+// unique drops statements that say the same of two signals.
+func unique(list []diagnosis.Evidence) []diagnosis.Evidence {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(e diagnosis.Evidence) bool {
+		again := seen[e.Text]
+		seen[e.Text] = true
+		return again
+	})
 }
 
 func number(b bool) int {
