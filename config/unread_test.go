@@ -31,7 +31,6 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 	var unread []string
 	walkTables("", reflect.TypeFor[Config](), func(path string, typ reflect.Type) {
 		for f := range typ.Fields() {
-			f := f
 			key := f.Tag.Get("toml")
 			// What lies in a client's settings is read by this package's own mapping.
 			if key == "" || key == "-" || holdsTables(f.Type) || read[f.Name] || strings.Contains(path, "oauth2") || strings.Contains(path, ".tls") {

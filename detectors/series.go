@@ -131,7 +131,6 @@ func (b *baseline) warm(c *chart) bool {
 func (b *baseline) chart(u, dt float64, c *chart) {
 	keep, _ := c.weights(dt)
 	if keep < 0.0498 { // e⁻³: three time constants
-
 		b.z, b.variance, b.hits = 0, 0, b.hits&^7
 	}
 	uc := clamp(u, -inputClip, inputClip)

@@ -141,12 +141,7 @@ func shareJob(l, h *Hypothesis) bool {
 	if h.Job != "" && l.harms(h.Job) {
 		return true
 	}
-	for _, j := range h.Jobs {
-		if l.harms(j) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(h.Jobs, l.harms)
 }
 
 // arbitrate decides which hypotheses become verdicts and folds the others into

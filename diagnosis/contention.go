@@ -1,6 +1,8 @@
 package diagnosis
 
 import (
+	"slices"
+
 	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -116,10 +118,8 @@ func sayProfile(f *detectors.Finding) Evidence {
 // fabricTrouble says whether anything is known about the NICs or links of a
 // job's hosts, or about a part of its groups only.
 func (c *Case) fabricTrouble(job *signals.Job) bool {
-	for _, host := range job.Hosts {
-		if c.nicTrouble(host) {
-			return true
-		}
+	if slices.ContainsFunc(job.Hosts, c.nicTrouble) {
+		return true
 	}
 	for _, f := range c.Report.Findings {
 		if f.Entity.Kind == signals.KindSwitchPort && (f.Pattern == detectors.Errors || f.Pattern == detectors.Congestion) {

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,9 +76,7 @@ func (d *Diagnoser) newlyEnded(s *signals.Snapshot) []string {
 		}
 		d.ended = known
 	} else {
-		for id, e := range known {
-			d.ended[id] = e
-		}
+		maps.Copy(d.ended, known)
 	}
 	slices.Sort(out)
 	return out

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -52,10 +53,8 @@ func (h *Hypothesis) harms(job string) bool {
 	if job == "" {
 		return false
 	}
-	for _, j := range h.Jobs {
-		if j == job {
-			return true
-		}
+	if slices.Contains(h.Jobs, job) {
+		return true
 	}
 	return h.Job == job
 }

@@ -151,7 +151,7 @@ func (f *linkFamily) port(c *Case, p *portCase) (Hypothesis, bool) {
 	jobs, ended := c.Harmed(p.nic, p.since)
 	died := ended && (p.downNow || p.seconds > 0)
 	long := p.downNow && p.downFor >= f.opts.Interval && (p.events < 2 || p.downFor >= f.opts.FlapDown)
-	if !died && !long && !(p.downNow && c.stalled(jobs)) {
+	if !died && !long && (!p.downNow || !c.stalled(jobs)) {
 		return f.flap(c, p)
 	}
 	o := &outage{began: p.since}

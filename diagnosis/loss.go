@@ -94,9 +94,7 @@ func (c *Case) fabricLossy(receivers, senders []signals.Entity, byR, byS map[sig
 	h.Confidence = Medium
 	h.Needs = []signals.ID{signals.NICOutOfSequence}
 	c.harmAll(&h, receivers)
-	for _, nic := range append(append([]signals.Entity{}, receivers...), senders...) {
-		h.Covers = append(h.Covers, nic)
-	}
+	h.Covers = append(h.Covers, append(append([]signals.Entity{}, receivers...), senders...)...)
 	if s, ok := c.commonStage(receivers); ok && s.leaf != "" {
 		h.Reason = "drops_behind_switch"
 		h.Scope = s.scope()

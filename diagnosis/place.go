@@ -80,9 +80,7 @@ func (c *Case) Harmed(thing signals.Entity, began time.Time) (ids []string, ende
 		slices.Sort(ids)
 		return slices.Compact(ids), false
 	}
-	for _, past := range c.memory.jobsAt(thing.Host, began) {
-		ids = append(ids, past)
-	}
+	ids = append(ids, c.memory.jobsAt(thing.Host, began)...)
 	slices.Sort(ids)
 	return slices.Compact(ids), len(ids) > 0
 }

@@ -127,7 +127,7 @@ func (c *Case) stallByGPU(h *Hypothesis, job *signals.Job, p *detectors.JobProgr
 	})
 	h.Reason, h.Owner = "gpu_fault", Infrastructure
 	first := faults[0]
-	if n := len(faults); n > 1 && !(first.xid && !faults[1].xid) && faults[1].f.Since.Sub(first.f.Since) <= samplingSlack {
+	if n := len(faults); n > 1 && (!first.xid || faults[1].xid) && faults[1].f.Since.Sub(first.f.Since) <= samplingSlack {
 		h.Confidence, h.TieSet = Low, n
 		for _, x := range faults {
 			h.Candidates = append(h.Candidates, Suspect{Kind: "gpu", Node: x.gpu.Host, Device: x.gpu.Device, Score: 1 / float64(n)})

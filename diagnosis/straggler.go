@@ -146,8 +146,11 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 // hostReason is what a host lacks while it is late, with the finding.
 func (c *Case) hostReason(host string) (string, *detectors.Finding) {
 	reasons := []struct{ code, reason string }{
-		{detectors.CodeCPUPressure, "host_cpu"}, {detectors.CodeIRQPressure, "host_cpu"}, {detectors.CodeLoad, "host_cpu"},
-		{detectors.CodeMemPressure, "host_memory"}, {detectors.CodeIOPressure, "data_loading"},
+		{detectors.CodeCPUPressure, "host_cpu"},
+		{detectors.CodeIRQPressure, "host_cpu"},
+		{detectors.CodeLoad, "host_cpu"},
+		{detectors.CodeMemPressure, "host_memory"},
+		{detectors.CodeIOPressure, "data_loading"},
 	}
 	for _, r := range reasons {
 		if f := c.Has(hostEntity(host), r.code); f != nil {

@@ -43,10 +43,14 @@ func TestLongPendingOfTheExactHoldsTheCoarse(t *testing.T) {
 func TestRailBecomesLeaf(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	hosts := []string{"a", "b", "c"}
-	rail := diagnosis.Verdict{Class: diagnosis.RailDegraded, Severity: diagnosis.Critical, Job: "1", Scope: "rail:2", TieSet: 1,
-		Suspects: []diagnosis.Suspect{{Kind: "rail", Device: "2"}}, Hosts: hosts}
-	leaf := diagnosis.Verdict{Class: diagnosis.LeafDegraded, Severity: diagnosis.Critical, Scope: "leaf:leaf-r2", TieSet: 1,
-		Suspects: []diagnosis.Suspect{{Kind: "switch", Switch: "leaf-r2"}}, Hosts: hosts}
+	rail := diagnosis.Verdict{
+		Class: diagnosis.RailDegraded, Severity: diagnosis.Critical, Job: "1", Scope: "rail:2", TieSet: 1,
+		Suspects: []diagnosis.Suspect{{Kind: "rail", Device: "2"}}, Hosts: hosts,
+	}
+	leaf := diagnosis.Verdict{
+		Class: diagnosis.LeafDegraded, Severity: diagnosis.Critical, Scope: "leaf:leaf-r2", TieSet: 1,
+		Suspects: []diagnosis.Suspect{{Kind: "switch", Switch: "leaf-r2"}}, Hosts: hosts,
+	}
 	d.tick(3, rail)
 	require.Equal(t, []string{"resolve rail_degraded superseded", "open leaf_degraded"}, kinds(d.tick(2, leaf)))
 	require.Empty(t, d.tick(10, rail), "a lost topology does not tell the same again")
@@ -113,8 +117,10 @@ func TestOneComponentManyJobs(t *testing.T) {
 
 func TestExchangedCablesInAnyOrder(t *testing.T) {
 	d := drive(t, incidents.Options{})
-	v := diagnosis.Verdict{Class: diagnosis.RailMiscabled, Severity: diagnosis.Warning, Job: "1", Scope: "job", TieSet: 1,
-		Suspects: []diagnosis.Suspect{{Kind: "nic", Node: "a", Device: "mlx5_2"}, {Kind: "nic", Node: "a", Device: "mlx5_3"}}}
+	v := diagnosis.Verdict{
+		Class: diagnosis.RailMiscabled, Severity: diagnosis.Warning, Job: "1", Scope: "job", TieSet: 1,
+		Suspects: []diagnosis.Suspect{{Kind: "nic", Node: "a", Device: "mlx5_2"}, {Kind: "nic", Node: "a", Device: "mlx5_3"}},
+	}
 	w := v
 	w.Suspects = []diagnosis.Suspect{v.Suspects[1], v.Suspects[0]}
 	for range 10 {

@@ -88,8 +88,10 @@ type word struct {
 // TestWhateverHappens feeds nonsense: classes and suspects that come and go,
 // holds, lost ticks, clock steps, restarts with and without a saved tick.
 func TestWhateverHappens(t *testing.T) {
-	classes := []diagnosis.Class{diagnosis.LinkDown, diagnosis.LinkFlap, diagnosis.CollectiveStall, diagnosis.StragglerCompute,
-		diagnosis.GPUThrottle, diagnosis.RailDegraded, diagnosis.LeafDegraded, diagnosis.TelemetryGap, diagnosis.RoCECongestion}
+	classes := []diagnosis.Class{
+		diagnosis.LinkDown, diagnosis.LinkFlap, diagnosis.CollectiveStall, diagnosis.StragglerCompute,
+		diagnosis.GPUThrottle, diagnosis.RailDegraded, diagnosis.LeafDegraded, diagnosis.TelemetryGap, diagnosis.RoCECongestion,
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		o := incidents.Options{Cap: rapid.SampledFrom([]int{2, 100}).Draw(t, "cap"), FoldAbove: rapid.SampledFrom([]int{2, 20}).Draw(t, "fold")}
 		m := incidents.NewManager(o)
@@ -110,8 +112,10 @@ func TestWhateverHappens(t *testing.T) {
 		})
 		for range rapid.IntRange(1, 60).Draw(t, "ticks") {
 			now = now.Add(rapid.SampledFrom([]time.Duration{interval, interval, interval, -time.Hour, time.Hour, 0}).Draw(t, "step"))
-			r := diagnosis.Result{Time: now, Whole: rapid.IntRange(0, 5).Draw(t, "whole") > 0,
-				Verdicts: rapid.SliceOfN(verdict, 0, 5).Draw(t, "verdicts")}
+			r := diagnosis.Result{
+				Time: now, Whole: rapid.IntRange(0, 5).Draw(t, "whole") > 0,
+				Verdicts: rapid.SliceOfN(verdict, 0, 5).Draw(t, "verdicts"),
+			}
 			if rapid.IntRange(0, 9).Draw(t, "ended") == 0 {
 				r.Ended = []string{"1"}
 			}
@@ -157,7 +161,7 @@ func check(t *rapid.T, said map[string]*word, e incidents.Event, whole bool) {
 		w.open, w.ever, w.labels = true, true, inc.Labels
 	case incidents.EventUpdate:
 		require.True(t, w.open, "update of what was never told")
-		require.True(t, e.Was == w.severity)
+		require.Equal(t, e.Was, w.severity)
 	case incidents.EventResolve:
 		require.True(t, w.open, "resolve before it fired")
 		require.True(t, whole || inc.ResolveReason == incidents.Superseded, "resolved by ignorance")

@@ -58,8 +58,10 @@ func TestDeadLeafOfALargeCluster(t *testing.T) {
 			require.Equal(t, incidents.Superseded, e.Incident.ResolveReason, "nothing pretends to have recovered")
 		}
 	}
-	require.Equal(t, map[diagnosis.Class]int{diagnosis.LinkDown: 1, diagnosis.CollectiveStall: jobs, diagnosis.LeafDegraded: 1,
-		diagnosis.TelemetryGap: 1}, opened)
+	require.Equal(t, map[diagnosis.Class]int{
+		diagnosis.LinkDown: 1, diagnosis.CollectiveStall: jobs, diagnosis.LeafDegraded: 1,
+		diagnosis.TelemetryGap: 1,
+	}, opened)
 }
 
 // TestWanderingAroundTheLimit: a bandwidth near its limit for two hours is one

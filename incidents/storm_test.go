@@ -13,8 +13,10 @@ import (
 )
 
 func gap(host string) diagnosis.Verdict {
-	v := diagnosis.Verdict{Class: diagnosis.TelemetryGap, Reason: "exporter_down", Severity: diagnosis.Info,
-		Owner: diagnosis.Platform, Scope: "node", Hosts: []string{host}}
+	v := diagnosis.Verdict{
+		Class: diagnosis.TelemetryGap, Reason: "exporter_down", Severity: diagnosis.Info,
+		Owner: diagnosis.Platform, Scope: "node", Hosts: []string{host},
+	}
 	return named(v, "node", host, "")
 }
 

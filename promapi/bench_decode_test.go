@@ -134,7 +134,7 @@ func BenchmarkDecodeClientGolang(b *testing.B) {
 	api := apiv1.NewAPI(canned{benchVector(n)})
 	b.ReportAllocs()
 	for b.Loop() {
-		v, _, _, err := api.Query(context.Background(), "x", time.Unix(0, 0))
+		v, _, _, err := api.Query(b.Context(), "x", time.Unix(0, 0))
 		if err != nil || v == nil {
 			b.Fatal(err)
 		}

@@ -86,8 +86,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 // which is not the one with our deadline.
 func (c *Client) sendError(parent context.Context, err error) *Error {
 	e := &Error{Source: c.cfg.Name, Class: ClassTransport, Err: err}
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err // without the URL, which may hold secrets
 		e.Err = err
 	}

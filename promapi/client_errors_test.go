@@ -117,7 +117,7 @@ func TestSlowServer(t *testing.T) {
 	require.Len(t, f.requests(), 1, "no retry in this cycle")
 	require.Equal(t, "0.05", f.requests()[0].form.Get("timeout"))
 
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	require.Equal(t, ClassSlow, ClassOf(c.Instant(ctx, "up", evalTime, new(Result))))
 }
@@ -129,7 +129,7 @@ func TestCancelledByTheCaller(t *testing.T) {
 		<-r.Context().Done()
 	}})
 	c := f.client(nil)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		<-asked
 		cancel()

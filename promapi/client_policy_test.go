@@ -1,6 +1,7 @@
 package promapi
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -46,7 +47,9 @@ func TestWhatIsSent(t *testing.T) {
 	}{
 		"prometheus below a prefix": {
 			func(c *Config) { c.URL += "/a/b/?x=y"; c.Params = url.Values{"z": {"1", "2"}} },
-			"/a/b/api/v1/query", url.Values{"x": {"y"}, "z": {"1", "2"}}, map[string]string{"Accept-Encoding": "identity"},
+			"/a/b/api/v1/query",
+			url.Values{"x": {"y"}, "z": {"1", "2"}},
+			map[string]string{"Accept-Encoding": "identity"},
 		},
 		"thanos": {
 			func(c *Config) { c.Kind, c.Tenant, c.Replicas = Thanos, "t1", []string{"replica", "ruler"} },
@@ -66,9 +69,7 @@ func TestWhatIsSent(t *testing.T) {
 			got := f.requests()[0]
 			require.Equal(t, c.path, got.path)
 			want := url.Values{"query": {"up"}, "time": {"100"}, "timeout": {"15"}}
-			for k, v := range c.form {
-				want[k] = v
-			}
+			maps.Copy(want, c.form)
 			require.Subset(t, got.form, want)
 			for k, v := range c.header {
 				require.Equal(t, []string{v}, got.header[k])

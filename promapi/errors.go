@@ -65,8 +65,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // ClassOf returns the class of err, ClassUnknown if it has none.
 func ClassOf(err error) Class {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class
 	}
 	return ClassUnknown

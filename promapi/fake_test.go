@@ -2,7 +2,6 @@ package promapi
 
 import (
 	"compress/gzip"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -134,7 +133,7 @@ var evalTime = time.Unix(100, 0)
 func instant(t testing.TB, c *Client) (*Result, error) {
 	t.Helper()
 	var r Result
-	err := c.Instant(context.Background(), "up", evalTime, &r)
+	err := c.Instant(t.Context(), "up", evalTime, &r)
 	return &r, err
 }
 

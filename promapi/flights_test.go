@@ -23,7 +23,7 @@ func TestConcurrencyIsLimitedAndFlightsMerge(t *testing.T) {
 	ask := func(expr string) {
 		wg.Go(func() {
 			var r Result
-			if err := c.Instant(context.Background(), expr, evalTime, &r); err != nil || r.Len() != 1 {
+			if err := c.Instant(t.Context(), expr, evalTime, &r); err != nil || r.Len() != 1 {
 				t.Errorf("%s: %v, %d series", expr, err, r.Len())
 			}
 		})

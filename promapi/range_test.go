@@ -1,7 +1,6 @@
 package promapi_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -78,8 +77,8 @@ func TestSlicesJoinToTheWhole(t *testing.T) {
 			Step:  time.Duration(rapid.Int64Range(5_000, 600_000).Draw(rt, "step")) * time.Millisecond,
 		}
 		var want, got promapi.Result
-		require.NoError(rt, whole.Range(context.Background(), "m", w, &want))
-		require.NoError(rt, c.Range(context.Background(), "m", w, &got))
+		require.NoError(rt, whole.Range(t.Context(), "m", w, &want))
+		require.NoError(rt, c.Range(t.Context(), "m", w, &got))
 		require.Equal(rt, rows(whole, &want), rows(c, &got))
 	})
 }
@@ -98,7 +97,7 @@ func TestIncrementalReadsEqualOne(t *testing.T) {
 			overlap := rapid.Int64Range(0, 60_000).Draw(rt, "overlap")
 			at += ms
 			var r promapi.Result
-			require.NoError(rt, c.Instant(context.Background(), fmt.Sprintf("m[%dms]", ms+overlap), time.UnixMilli(at), &r))
+			require.NoError(rt, c.Instant(t.Context(), fmt.Sprintf("m[%dms]", ms+overlap), time.UnixMilli(at), &r))
 			for i, ref := range r.Refs {
 				for _, s := range r.Of(i) {
 					old := seen[ref]
@@ -109,7 +108,7 @@ func TestIncrementalReadsEqualOne(t *testing.T) {
 			}
 		}
 		var once promapi.Result
-		require.NoError(rt, c.Instant(context.Background(), fmt.Sprintf("m[%dms]", at-from), time.UnixMilli(at), &once))
+		require.NoError(rt, c.Instant(t.Context(), fmt.Sprintf("m[%dms]", at-from), time.UnixMilli(at), &once))
 		require.Len(rt, seen, once.Len())
 		for i, ref := range once.Refs {
 			require.Equal(rt, seen[ref], append([]promapi.Sample(nil), once.Of(i)...))

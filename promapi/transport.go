@@ -3,6 +3,7 @@ package promapi
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -92,9 +93,7 @@ func withBody(ctx context.Context) (context.Context, *io.ReadCloser) {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
-	for name, values := range t.headers {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, t.headers)
 	resp, err := (*t.current.Load()).RoundTrip(req)
 	if err != nil {
 		return nil, err

@@ -35,8 +35,10 @@ func newWide(tb testing.TB, series int) *wide {
 		return ref
 	}
 	dcgm := []string{"SM_CLOCK", "MEM_CLOCK", "GPU_TEMP", "MEMORY_TEMP", "POWER_USAGE", "GPU_UTIL", "PCIE_REPLAY_COUNTER", "XID_ERRORS", "FB_USED"}
-	ib := []string{"state_id", "rate_bytes_per_second", "port_data_transmitted_bytes_total", "port_data_received_bytes_total", "symbol_error_total",
-		"link_downed_total", "port_transmit_wait_total", "port_errors_received_total"}
+	ib := []string{
+		"state_id", "rate_bytes_per_second", "port_data_transmitted_bytes_total", "port_data_received_bytes_total", "symbol_error_total",
+		"link_downed_total", "port_transmit_wait_total", "port_errors_received_total",
+	}
 	n := 0
 	for h := 0; n < series; h++ {
 		host := fmt.Sprintf("gpu-%04d", h)
@@ -55,8 +57,10 @@ func newWide(tb testing.TB, series int) *wide {
 			}
 			for _, m := range []string{"nccl_collective_exec_time_microseconds", "nccl_bus_bandwidth_gbs"} {
 				for _, op := range []string{"AllReduce", "AllGather", "ReduceScatter"} {
-					add("inspector", append([]string{"__name__", m, "version", "v5.1", "slurm_job_id", strconv.Itoa(h / 16), "node", host, "gpu", "GPU" + gpu,
-						"comm_name", "unknown", "n_nodes", "16", "nranks", "16", "collective", op, "message_size", "134-135MB", "algo_proto", "RING_SIMPLE"}, node...)...)
+					add("inspector", append([]string{
+						"__name__", m, "version", "v5.1", "slurm_job_id", strconv.Itoa(h / 16), "node", host, "gpu", "GPU" + gpu,
+						"comm_name", "unknown", "n_nodes", "16", "nranks", "16", "collective", op, "message_size", "134-135MB", "algo_proto", "RING_SIMPLE",
+					}, node...)...)
 				}
 			}
 			n += 1 + len(dcgm) + len(ib) + 6

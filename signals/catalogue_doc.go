@@ -99,8 +99,20 @@ func writeDialect(b *strings.Builder, d *Dialect) {
 func columnsText(c *Columns) string {
 	var out []string
 	for _, f := range []struct{ what, labels string }{
-		{"host", c.Host}, {"device", c.Device}, {"UUID", c.UUID}, {"port", c.Port}, {"job", c.Job}, {"communicator", c.Comm}, {"operation", c.Op},
-		{"size", c.Size}, {"ranks", c.NRanks}, {"nodes", c.NNodes}, {"rank", c.Rank}, {"algorithm", c.Algo}, {"peer", c.Peer}, {"pod", c.Pod},
+		{"host", c.Host},
+		{"device", c.Device},
+		{"UUID", c.UUID},
+		{"port", c.Port},
+		{"job", c.Job},
+		{"communicator", c.Comm},
+		{"operation", c.Op},
+		{"size", c.Size},
+		{"ranks", c.NRanks},
+		{"nodes", c.NNodes},
+		{"rank", c.Rank},
+		{"algorithm", c.Algo},
+		{"peer", c.Peer},
+		{"pod", c.Pod},
 	} {
 		if f.labels != "" && f.labels != "-" {
 			out = append(out, f.what+" `"+strings.ReplaceAll(f.labels, "|", "` or `")+"`")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -20,7 +21,7 @@ func (c *Coverage) WriteText(w io.Writer) error {
 			none = append(none, s.Signal)
 			continue
 		}
-		entities := fmt.Sprint(s.Entities)
+		entities := strconv.Itoa(s.Entities)
 		if s.Expected > 0 {
 			entities = fmt.Sprintf("%d of %d", s.Entities, s.Expected)
 		}

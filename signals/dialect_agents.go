@@ -9,8 +9,10 @@ func xpuTimer() Dialect {
 	return Dialect{
 		Name: "xpu-timer", Exporter: "xpu_timer", Family: "agents", Rank: 25, Kind: KindComm, NonNegative: true,
 		About: "intelligent-machine-learning/dlrover xpu_timer (port 18889)",
-		Columns: Columns{Host: "pod_name|ip|instance", Device: "local_rank", Job: "job_name", Op: "operation", Comm: "transport", Size: "-",
-			Algo: "algorithm", Rank: "rank"},
+		Columns: Columns{
+			Host: "pod_name|ip|instance", Device: "local_rank", Job: "job_name", Op: "operation", Comm: "transport", Size: "-",
+			Algo: "algorithm", Rank: "rank",
+		},
 		Rules: []Rule{
 			c("AVG_LATENCY", CollExecTime, 1e-6), c("MIN_LATENCY", CollTransferTime, 1e-6), c("BANDWIDTH", CollBusBandwidth, 1e9),
 			{Metric: "XPU_TIMER_COMMON_HANG", Signal: HealthEvent, Kind: KindRank, Detail: "xpu_timer_hang", Enable: on},

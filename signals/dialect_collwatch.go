@@ -19,17 +19,23 @@ func collwatchExporter() Dialect {
 			{Metric: p + "ops_enqueued_total", Signal: CollEnqueued, Type: Counter, Enable: on},
 			{Metric: p + "ops_started_total", Signal: CollStarted, Type: Counter, Enable: on},
 			{Metric: p + "bytes_total", Signal: CollBytes, Type: Counter, Enable: on},
-			{Metric: p + "busy_seconds_total", Signal: CollBusy, Type: Counter, Detail: "{timing}", Enable: on,
-				Note: "gives coll_exec_time and coll_bus_bandwidth by division"},
+			{
+				Metric: p + "busy_seconds_total", Signal: CollBusy, Type: Counter, Detail: "{timing}", Enable: on,
+				Note: "gives coll_exec_time and coll_bus_bandwidth by division",
+			},
 			{Metric: p + "inflight_ops", Signal: CollInflight, Detail: "{state}", Enable: on},
 			{Metric: p + "oldest_inflight_age_seconds", Signal: CollInflightAge, Detail: "{state}", Enable: on},
 			{Metric: p + "last_completed_seq", Signal: CollSequence, Detail: "completed", Enable: on},
 			{Metric: p + "last_enqueued_seq", Signal: CollSequence, Detail: "enqueued", Enable: on},
 			{Metric: p + "proxy_wait_seconds_total", Signal: ProxyWait, Type: Counter, Detail: "{phase}", Enable: deep},
-			{Metric: p + "last_event_timestamp_seconds", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinHeartbeat, Enable: on,
-				Note: "the honest heartbeat in place of a file's age"},
-			{Metric: p + "process_info", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinProcess, Enable: on,
-				Note: "local rank and GPU, where dcgm-exporter does not tell the index"},
+			{
+				Metric: p + "last_event_timestamp_seconds", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinHeartbeat, Enable: on,
+				Note: "the honest heartbeat in place of a file's age",
+			},
+			{
+				Metric: p + "process_info", Kind: KindGPU, Signal: InspectorAge, Columns: process, Join: JoinProcess, Enable: on,
+				Note: "local rank and GPU, where dcgm-exporter does not tell the index",
+			},
 		},
 	}
 }

@@ -19,8 +19,10 @@ func dcgm() Dialect {
 		{Metric: f + "PCIE_REPLAY_COUNTER", Signal: GPUPCIeReplays, Type: Counter},
 		{Metric: f + "XID_ERRORS", Signal: GPUXid, Max: 1e6, Note: "sticky: only a change is news"},
 		{Metric: f + "FB_USED", Signal: GPUMemUsed, Scale: 1 << 20, Max: 1e9},
-		{Metric: f + "NVLINK_BANDWIDTH_TOTAL", Signal: NVLinkRate, Type: RateCounter, Scale: 1e6, Detail: "total", Repair: MegaOrBase,
-			Note: "field 449: MB/s at the instant, falls between scrapes"},
+		{
+			Metric: f + "NVLINK_BANDWIDTH_TOTAL", Signal: NVLinkRate, Type: RateCounter, Scale: 1e6, Detail: "total", Repair: MegaOrBase,
+			Note: "field 449: MB/s at the instant, falls between scrapes",
+		},
 		{Metric: f + "UNCORRECTABLE_REMAPPED_ROWS", Signal: GPURemappedRows, Type: Counter, Detail: "uncorrectable"},
 		{Metric: f + "CORRECTABLE_REMAPPED_ROWS", Signal: GPURemappedRows, Type: Counter, Detail: "correctable"},
 		stock(f+"ROW_REMAP_FAILURE", GPURowRemapFailure),
@@ -41,8 +43,10 @@ func dcgm() Dialect {
 		rules = append(rules, optional(r))
 	}
 	for _, cause := range []string{"power", "thermal", "sync_boost", "board_limit", "low_util", "reliability"} {
-		rules = append(rules, optional(Rule{Metric: f + upper(cause) + "_VIOLATION", Signal: GPUThrottleTime, Type: Counter, Scale: 1e-9,
-			Detail: cause, Repair: NanoOrMicro}))
+		rules = append(rules, optional(Rule{
+			Metric: f + upper(cause) + "_VIOLATION", Signal: GPUThrottleTime, Type: Counter, Scale: 1e-9,
+			Detail: cause, Repair: NanoOrMicro,
+		}))
 	}
 	for _, kind := range []string{"sbe_vol", "dbe_vol", "sbe_agg", "dbe_agg"} {
 		rules = append(rules, optional(Rule{Metric: f + "ECC_" + upper(kind) + "_TOTAL", Signal: GPUECC, Type: Counter, Detail: kind}))
@@ -51,8 +55,10 @@ func dcgm() Dialect {
 		rules = append(rules, optional(Rule{Metric: f + "RETIRED_" + upper(kind), Signal: GPUECC, Type: Counter, Detail: "retired_" + kind}))
 	}
 	for _, kind := range []string{"crc_flit", "crc_data", "replay", "recovery"} {
-		rules = append(rules, optional(Rule{Metric: f + "NVLINK_" + upper(kind) + "_ERROR_COUNT_TOTAL", Signal: NVLinkErrors, Type: Counter,
-			Detail: kind, Columns: Columns{Port: "nvlink"}}))
+		rules = append(rules, optional(Rule{
+			Metric: f + "NVLINK_" + upper(kind) + "_ERROR_COUNT_TOTAL", Signal: NVLinkErrors, Type: Counter,
+			Detail: kind, Columns: Columns{Port: "nvlink"},
+		}))
 	}
 	return Dialect{
 		Name: "dcgm", Exporter: "dcgm", Family: "dcgm", Rank: 10, Kind: KindGPU, NonNegative: true, Steady: true,

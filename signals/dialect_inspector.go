@@ -23,8 +23,10 @@ func inspectorG2() Dialect {
 		Columns: inspectorColumns(),
 		Rules: []Rule{
 			{Metric: "nccl_collective_exec_time_microseconds", Signal: CollExecTime, Scale: 1e-6, Dumped: true, Enable: enableInspector},
-			{Metric: "nccl_bus_bandwidth_gbs", Signal: CollBusBandwidth, Scale: 1e9, Dumped: true, Enable: enableInspector,
-				Note: "always 0 for AllToAll, dropped there"},
+			{
+				Metric: "nccl_bus_bandwidth_gbs", Signal: CollBusBandwidth, Scale: 1e9, Dumped: true, Enable: enableInspector,
+				Note: "always 0 for AllToAll, dropped there",
+			},
 			{Metric: "nccl_p2p_exec_time_microseconds", Signal: P2PExecTime, Scale: 1e-6, Dumped: true, Enable: enableInspector},
 			{Metric: "nccl_p2p_bus_bandwidth_gbs", Signal: P2PBusBandwidth, Scale: 1e9, Dumped: true, Enable: enableInspector},
 		},
@@ -67,10 +69,14 @@ func inspectorG4() Dialect {
 		Columns: inspectorColumns(),
 		Rules: []Rule{
 			{Metric: "nccl_collective_exec_time_microseconds", Signal: CollExecTime, Scale: 1e-6, Dumped: true},
-			{Metric: "nccl_collective_exec_time_p50_microseconds", Signal: CollExecTime, Scale: 1e-6, Dumped: true, Second: true,
-				Note: "the median stands in where the mean is not exported"},
-			{Metric: "nccl_collective_exec_time_min_microseconds", Signal: CollTransferTime, Scale: 1e-6, Dumped: true,
-				Note: "a minimum is a direct estimate of the transfer"},
+			{
+				Metric: "nccl_collective_exec_time_p50_microseconds", Signal: CollExecTime, Scale: 1e-6, Dumped: true, Second: true,
+				Note: "the median stands in where the mean is not exported",
+			},
+			{
+				Metric: "nccl_collective_exec_time_min_microseconds", Signal: CollTransferTime, Scale: 1e-6, Dumped: true,
+				Note: "a minimum is a direct estimate of the transfer",
+			},
 			{Metric: "nccl_bus_bandwidth_gbs", Signal: CollBusBandwidth, Scale: 1e9, Dumped: true},
 			{Metric: "nccl_collective_busbw_gbs", Signal: CollBusBandwidth, Scale: 1e9, Dumped: true, Second: true},
 			{Metric: "nccl_p2p_exec_time_microseconds", Signal: P2PExecTime, Scale: 1e-6, Dumped: true},

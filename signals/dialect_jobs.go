@@ -12,11 +12,15 @@ func slurm() Dialect {
 			{Metric: "slurm_node_job", Signal: JobOnNode, Type: Info, Join: JoinJobNode, Enable: on},
 			{Metric: "slurm_job_info", Signal: JobState, Type: Info, Detail: "{job_state}", Columns: Columns{Host: "-"}, Join: JoinJobInfo, Enable: on},
 			{Metric: "slurm_node_info", Kind: KindHost, Signal: NodeState, Type: Info, Join: JoinNodeState, Columns: Columns{Job: "-"}, Enable: on},
-			{Metric: "slurm_node_nvlink_instance_group", Kind: KindHost, Signal: HostParent, Type: Info, Detail: "domain",
-				Columns: Columns{Peer: "nvlink_instance_group", Job: "-"}, Enable: on},
+			{
+				Metric: "slurm_node_nvlink_instance_group", Kind: KindHost, Signal: HostParent, Type: Info, Detail: "domain",
+				Columns: Columns{Peer: "nvlink_instance_group", Job: "-"}, Enable: on,
+			},
 			// rivosinc's exporter with the process tracer.
-			{Metric: "slurm_proc_pid", Signal: JobOnNode, Type: Info, Join: JoinJobNode, Columns: Columns{Host: "hostname", Job: "jobid"}, Second: true,
-				Enable: "rivosinc exporter with process tracing"},
+			{
+				Metric: "slurm_proc_pid", Signal: JobOnNode, Type: Info, Join: JoinJobNode, Columns: Columns{Host: "hostname", Job: "jobid"}, Second: true,
+				Enable: "rivosinc exporter with process tracing",
+			},
 		},
 	}
 }
@@ -42,8 +46,10 @@ func kubeNodes() Dialect {
 		Rules: []Rule{
 			{Metric: "kube_node_spec_unschedulable", Signal: NodeState, Detail: "cordoned", Values: map[float64]float64{1: 1}},
 			{Metric: "kube_node_spec_taint", Signal: NodeState, Type: Info, Detail: "taint:{key}"},
-			{Metric: "kube_node_labels", Signal: HostParent, Type: Info, Join: JoinNodeLabels,
-				Enable: "kube-state-metrics --metric-labels-allowlist=nodes=[...]"},
+			{
+				Metric: "kube_node_labels", Signal: HostParent, Type: Info, Join: JoinNodeLabels,
+				Enable: "kube-state-metrics --metric-labels-allowlist=nodes=[...]",
+			},
 		},
 	}
 }

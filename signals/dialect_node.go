@@ -96,8 +96,10 @@ func nodeEthtool() Dialect {
 		return Rule{Metric: p + name, Signal: id, Type: CountingGauge, Detail: detail, Enable: ethtoolOn}
 	}
 	pause := func(name string, id ID) Rule {
-		return Rule{Metric: p + name + `_prio([0-7])_pause_duration`, Pattern: true, Signal: id, Type: CountingGauge, Scale: 1e-6, Detail: "prio$1",
-			Enable: ethtoolOn, Note: "us; the rate is occupancy"}
+		return Rule{
+			Metric: p + name + `_prio([0-7])_pause_duration`, Pattern: true, Signal: id, Type: CountingGauge, Scale: 1e-6, Detail: "prio$1",
+			Enable: ethtoolOn, Note: "us; the rate is occupancy",
+		}
 	}
 	return Dialect{
 		Name: "node-ethtool", Exporter: "node", Family: "rdma", Rank: 30, Kind: KindNIC, NonNegative: true, Steady: true,
@@ -108,8 +110,10 @@ func nodeEthtool() Dialect {
 			c("received_discards_phy", NICDiscards, "rx"), c("received_symbol_err_phy", NICSymbolErrors, ""),
 			c("received_corrected_bits_phy", NICSymbolErrors, "corrected"), c("link_down_events_phy", NICLinkDowned, ""),
 			c("transmitted_pause_storm_warning_events", NICPauseStorms, ""),
-			{Metric: p + "outbound_pci_stalled_wr", Signal: NICPCIeStall, Scale: 0.01, Max: 101, Enable: ethtoolOn,
-				Note: "mlx5: percent of the last second in which writes were stalled"},
+			{
+				Metric: p + "outbound_pci_stalled_wr", Signal: NICPCIeStall, Scale: 0.01, Max: 101, Enable: ethtoolOn,
+				Note: "mlx5: percent of the last second in which writes were stalled",
+			},
 		},
 	}
 }
@@ -121,8 +125,10 @@ func nodeNetclass() Dialect {
 		About: "node_exporter's netclass collector", Columns: Columns{Host: nodeColumns, Device: "device"},
 		Rules: []Rule{
 			{Metric: "node_network_carrier_down_changes_total", Signal: NICCarrierDown, Type: Counter},
-			{Metric: "node_network_carrier_changes_total", Signal: NICCarrierDown, Type: Counter, Scale: 0.5, Second: true,
-				Note: "counts ups and downs: half of it"},
+			{
+				Metric: "node_network_carrier_changes_total", Signal: NICCarrierDown, Type: Counter, Scale: 0.5, Second: true,
+				Note: "counts ups and downs: half of it",
+			},
 		},
 	}
 }

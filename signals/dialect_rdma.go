@@ -57,15 +57,19 @@ func rdmaExporter() Dialect {
 		return r
 	}
 	pause := func(direction string, id ID) Rule {
-		return Rule{Metric: p + "roce_pfc_pause_duration_total", Where: []string{"direction=" + direction}, Signal: id, Type: Counter, Scale: 1e-6,
-			Detail: "prio{priority}", Enable: mlx, Note: "us; the rate is occupancy"}
+		return Rule{
+			Metric: p + "roce_pfc_pause_duration_total", Where: []string{"direction=" + direction}, Signal: id, Type: Counter, Scale: 1e-6,
+			Detail: "prio{priority}", Enable: mlx, Note: "us; the rate is occupancy",
+		}
 	}
 	return Dialect{
 		Name: "rdma-exporter", Exporter: "rdma", Family: "rdma", Rank: 10, Kind: KindNIC, NonNegative: true, Steady: true,
 		About: "yuuki/rdma_exporter", Where: []string{"device"}, Columns: Columns{Host: "nodename|node|hostname|instance", Device: "device", Port: "port"},
 		Rules: []Rule{
-			{Metric: p + "port_info", Signal: NICPath, Type: Info, Detail: "{pci_addr}", Columns: Columns{Peer: "netdev", Op: "link_layer"},
-				Join: JoinNetdev, Enable: on},
+			{
+				Metric: p + "port_info", Signal: NICPath, Type: Info, Detail: "{pci_addr}", Columns: Columns{Peer: "netdev", Op: "link_layer"},
+				Join: JoinNetdev, Enable: on,
+			},
 			data("port_xmit_data", NICTx), data("port_rcv_data", NICRx),
 			c("port_xmit_wait", NICTransmitWait, ""), c("link_downed", NICLinkDowned, ""), c("link_error_recovery", NICLinkRecovery, ""),
 			c("symbol_error", NICSymbolErrors, ""), c("port_rcv_errors", NICRxErrors, ""), c("port_xmit_discards", NICDiscards, "tx"),

@@ -12,8 +12,10 @@ func treydock() Dialect {
 		Columns: Columns{Device: "switch|guid", Port: "port"},
 		Rules: []Rule{
 			{Metric: "infiniband_switch_uplink_info", Where: []string{"uplink_type=CA"}, Signal: SwitchLink, Type: Info, Columns: Columns{Peer: "uplink"}, Enable: on},
-			{Metric: "infiniband_switch_uplink_info", Where: []string{"uplink_type=SW"}, Signal: SwitchUplink, Type: Info, Columns: Columns{Peer: "uplink"},
-				Detail: "{uplink_port}", Enable: on},
+			{
+				Metric: "infiniband_switch_uplink_info", Where: []string{"uplink_type=SW"}, Signal: SwitchUplink, Type: Info, Columns: Columns{Peer: "uplink"},
+				Detail: "{uplink_port}", Enable: on,
+			},
 			{Metric: p + "rate_bytes_per_second", Signal: SwitchPortRate, Enable: on},
 			c("transmit_data_bytes", SwitchPortTx, ""), c("transmit_wait", SwitchPortTransmitWait, ""), c("transmit_discards", SwitchPortDiscards, "tx"),
 			c("symbol_error", SwitchPortErrors, "symbol"), c("link_error_recovery", SwitchPortErrors, "link_recovery"),
@@ -77,8 +79,10 @@ func snmp() Dialect {
 		Name: "snmp", Exporter: "snmp", Family: "switch", Rank: 30, Kind: KindSwitchPort, NonNegative: true,
 		About: "SNMP IF-MIB", Columns: Columns{Device: "sysName|instance", Port: "ifName|ifDescr|ifIndex", Peer: "ifAlias"},
 		Rules: []Rule{
-			{Metric: "ifOperStatus", Signal: SwitchPortState, Enable: on,
-				Values: map[float64]float64{1: 4, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1, 7: 1}},
+			{
+				Metric: "ifOperStatus", Signal: SwitchPortState, Enable: on,
+				Values: map[float64]float64{1: 4, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1, 7: 1},
+			},
 			{Metric: "ifHighSpeed", Signal: SwitchPortRate, Scale: 125000, Enable: on, Note: "Mb/s"},
 			{Metric: "ifHCOutOctets", Signal: SwitchPortTx, Type: Counter, Enable: on},
 			{Metric: "ifOutDiscards", Signal: SwitchPortDiscards, Type: Counter, Detail: "tx", Saturates: true, Enable: on},

@@ -94,8 +94,20 @@ func entityText(e signals.Entity) string {
 		name string
 		v    any
 	}{
-		{"host", e.Host}, {"device", e.Device}, {"port", e.Port}, {"job", e.Job}, {"comm", e.Comm}, {"op", e.Op}, {"size", e.Size}, {"algo", e.Algo},
-		{"version", e.Version}, {"nranks", e.NRanks}, {"nnodes", e.NNodes}, {"rank", e.Rank}, {"peer", e.Peer}, {"detail", e.Detail},
+		{"host", e.Host},
+		{"device", e.Device},
+		{"port", e.Port},
+		{"job", e.Job},
+		{"comm", e.Comm},
+		{"op", e.Op},
+		{"size", e.Size},
+		{"algo", e.Algo},
+		{"version", e.Version},
+		{"nranks", e.NRanks},
+		{"nnodes", e.NNodes},
+		{"rank", e.Rank},
+		{"peer", e.Peer},
+		{"detail", e.Detail},
 	} {
 		if text := fmt.Sprint(f.v); text != "" && text != "0" {
 			out += " " + f.name + "=" + text

@@ -122,8 +122,8 @@ func (d *dumpTable) sample(i int32, t int64, seconds float64) {
 // change notes that a value of group i changed at scrape t.
 func (d *dumpTable) change(i int32, t int64) {
 	g := &d.groups[i]
-	for k := len(g.changes) - 1; k >= 0; k-- {
-		if g.changes[k] == t {
+	for _, v := range slices.Backward(g.changes) {
+		if v == t {
 			return
 		}
 	}
@@ -282,9 +282,9 @@ func (f *dumpFile) movedAt(t int64) bool {
 // it. A series that was absent at the newest write before this tick (the
 // scrape met half a file) may take it from the next scrape.
 func (g *dumpGroup) dumpAt(t, lastT, period int64) (move, bool) {
-	for k := len(g.moves) - 1; k >= 0; k-- {
-		if g.moves[k].t <= t {
-			return g.moves[k], true
+	for _, v := range slices.Backward(g.moves) {
+		if v.t <= t {
+			return v, true
 		}
 	}
 	if b := g.before; b.t != 0 && lastT < b.t && t-b.t < period {

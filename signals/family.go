@@ -68,11 +68,13 @@ func (b *rulebook) metricsOf(name string, allowed func(c *compiled) bool) []stri
 // embedded engine) recognises the query.
 func (f *family) query(metrics []string, selector string, window time.Duration) string {
 	matchers := ""
+	var matchersSb71 strings.Builder
 	for _, m := range []string{f.extra, selector} {
 		if m = strings.Trim(strings.TrimSpace(m), "{}"); m != "" {
-			matchers += "," + m
+			matchersSb71.WriteString("," + m)
 		}
 	}
+	matchers += matchersSb71.String()
 	if f.shape == "" {
 		names := strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`)
 		return `{__name__=~"` + names + `"` + matchers + "}[" + promDuration(window) + "]"

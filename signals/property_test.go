@@ -95,7 +95,7 @@ func TestOverlapChangesNothing(t *testing.T) {
 			require.NoError(t, err)
 			var out []string
 			for i := range 20 {
-				out = append(out, frames(r.Read(context.Background(), unix(t0+int64(15*i)))))
+				out = append(out, frames(r.Read(t.Context(), unix(t0+int64(15*i)))))
 			}
 			return out
 		}
@@ -121,7 +121,7 @@ func TestMissedTicksLoseNoCounts(t *testing.T) {
 				continue
 			}
 			at := unix(t0 + int64(15*i))
-			f := r.Read(context.Background(), at).Frame(signals.NICSymbolErrors)
+			f := r.Read(t.Context(), at).Frame(signals.NICSymbolErrors)
 			for k := range f.Len() {
 				if math.IsNaN(first) {
 					first = 0 // the row that has no sample before it, or only some of them

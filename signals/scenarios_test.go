@@ -140,7 +140,7 @@ func TestWarmUpEqualsLive(t *testing.T) {
 		warm = append(warm, frames(s))
 		return nil
 	}))
-	require.Equal(t, len(live), len(warm))
+	require.Len(t, warm, len(live))
 	for i := range live {
 		require.Equal(t, lines(live[i]), lines(warm[i]), "tick %d", i)
 	}

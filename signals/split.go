@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -52,10 +53,8 @@ func wordKind(name string) GroupKind {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 	has := func(list ...string) bool {
 		for _, w := range words {
-			for _, l := range list {
-				if w == l {
-					return true
-				}
+			if slices.Contains(list, w) {
+				return true
 			}
 		}
 		return false

@@ -88,8 +88,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return exitOK
 	}
 	code := exitFailure
-	var ee *exitError
-	if errors.As(err, &ee) {
+	if ee, ok := errors.AsType[*exitError](err); ok {
 		code = ee.code
 	}
 	if msg := err.Error(); msg != "" {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -90,9 +91,7 @@ func checkEvents(ts *testscript.TestScript, neg bool, args []string) {
 		var ev map[string]any
 		ts.Check(json.Unmarshal(sc.Bytes(), &ev))
 		if list, ok := ev["suspects"].([]any); ok && len(list) > 0 {
-			for k, v := range list[0].(map[string]any) {
-				ev[k] = v
-			}
+			maps.Copy(ev, list[0].(map[string]any))
 		}
 		line := ""
 		for _, k := range []string{"time", "event", "class", "reason", "severity", "confidence", "job", "kind", "node", "device", "switch", "withheld"} {

@@ -45,8 +45,11 @@ var runSignals = [...]struct {
 	id signals.ID
 	m  Metric
 }{
-	{signals.StepTime, StepTime}, {signals.GPUSMActive, SMActive}, {signals.GPUTensorActive, TensorActive},
-	{signals.GPUDRAMActive, DRAMActive}, {signals.HostCPUPressure, CPUPressure},
+	{signals.StepTime, StepTime},
+	{signals.GPUSMActive, SMActive},
+	{signals.GPUTensorActive, TensorActive},
+	{signals.GPUDRAMActive, DRAMActive},
+	{signals.HostCPUPressure, CPUPressure},
 }
 
 // context adds what GPUs and hosts of the jobs did meanwhile. It never makes a

@@ -24,7 +24,7 @@ func forest(e Estimate) template.HTML {
 			colour = "var(--good)"
 		}
 	}
-	return template.HTML(fmt.Sprintf(`<svg width="%.0f" height="%.0f" role="img" aria-label="change and interval">`+ //nolint:gosec // numbers only
+	return template.HTML(fmt.Sprintf(`<svg width="%.0f" height="%.0f" role="img" aria-label="change and interval">`+
 		`<line x1="%.1f" y1="0" x2="%.1f" y2="%.0f" stroke="var(--line)"/>`+
 		`<line x1="%.1f" y1="9" x2="%.1f" y2="9" stroke="%s" stroke-width="2"/><circle cx="%.1f" cy="9" r="3.5" fill="%s"/></svg>`,
 		w, h, w/2, w/2, h, x(e.Low), x(e.High), colour, x(e.Change), colour))
@@ -52,5 +52,5 @@ func spark(e Estimate) template.HTML {
 		b.WriteString(`"/>`)
 	}
 	b.WriteString("</svg>")
-	return template.HTML(b.String()) //nolint:gosec // numbers only
+	return template.HTML(b.String())
 }

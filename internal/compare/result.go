@@ -111,7 +111,7 @@ func Compare(base, cand *Record, s Settings) *Result {
 		p := &pairs[i]
 		row := RowResult{Base: p.base, Cand: p.cand, Verdict: NotComparable, Why: p.why}
 		if p.base != nil && p.cand != nil {
-			e := est(p.base.Key.String())
+			e := est(p.base.String())
 			for m := range rowMetrics {
 				if b, c := p.base.Of(m), p.cand.Of(m); len(b) > 1 && len(c) > 1 {
 					row.Metrics = append(row.Metrics, e.estimate(m, b, c, phi[m]))

@@ -2,7 +2,6 @@ package embedprom
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -50,7 +49,7 @@ func BenchmarkReplayTick(b *testing.B) {
 	for name, tick := range map[string]func(q promapi.Querier, at int64, r *promapi.Result) error{
 		"selector": func(q promapi.Querier, at int64, r *promapi.Result) error {
 			for _, expr := range exprs {
-				if err := q.Instant(context.Background(), expr, time.UnixMilli(at), r); err != nil {
+				if err := q.Instant(b.Context(), expr, time.UnixMilli(at), r); err != nil {
 					return err
 				}
 			}
@@ -58,12 +57,12 @@ func BenchmarkReplayTick(b *testing.B) {
 		},
 		"engine": func(q promapi.Querier, at int64, r *promapi.Result) error {
 			for _, expr := range exprs {
-				query, err := db.engine.NewInstantQuery(context.Background(), db.store, nil, expr, time.UnixMilli(at))
+				query, err := db.engine.NewInstantQuery(b.Context(), db.store, nil, expr, time.UnixMilli(at))
 				if err != nil {
 					return err
 				}
 				r.Reset()
-				if err := q.(*querier).exec(context.Background(), expr, query, r); err != nil {
+				if err := q.(*querier).exec(b.Context(), expr, query, r); err != nil {
 					return err
 				}
 			}
@@ -106,7 +105,7 @@ func BenchmarkLiveTick(b *testing.B) {
 		require.NoError(b, s.Commit())
 		at += benchStep
 		for m := range benchMetrics {
-			require.NoError(b, q.Instant(context.Background(), fmt.Sprintf("metric_%d[90s]", m), time.UnixMilli(at), &r))
+			require.NoError(b, q.Instant(b.Context(), fmt.Sprintf("metric_%d[90s]", m), time.UnixMilli(at), &r))
 			require.Len(b, r.Refs, benchSeries)
 		}
 	}
@@ -126,7 +125,7 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		db, err := Open(Options{})
 		require.NoError(b, err)
-		st, err := db.LoadOpenMetrics(context.Background(), bytes.NewReader(text.Bytes()), nil)
+		st, err := db.LoadOpenMetrics(b.Context(), bytes.NewReader(text.Bytes()), nil)
 		require.NoError(b, err)
 		require.EqualValues(b, 1000*perSeries, st.Samples)
 		require.NoError(b, db.Close())

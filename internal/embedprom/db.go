@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/prometheus/common/promslog"
@@ -197,8 +198,8 @@ func (db *DB) onClose(f func() error) { db.cleanup = append(db.cleanup, f) }
 // Close frees everything and removes a temporary folder.
 func (db *DB) Close() error {
 	var errs []error
-	for i := len(db.cleanup) - 1; i >= 0; i-- {
-		errs = append(errs, db.cleanup[i]())
+	for _, v := range slices.Backward(db.cleanup) {
+		errs = append(errs, v())
 	}
 	db.cleanup = nil
 	return errors.Join(append(errs, db.engine.Close())...)

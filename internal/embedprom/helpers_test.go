@@ -1,7 +1,6 @@
 package embedprom
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -48,7 +47,7 @@ func flatten(q promapi.Querier, r *promapi.Result) []series {
 func instant(t testing.TB, q promapi.Querier, expr string, at int64) []series {
 	t.Helper()
 	var r promapi.Result
-	require.NoError(t, q.Instant(context.Background(), expr, time.UnixMilli(at), &r))
+	require.NoError(t, q.Instant(t.Context(), expr, time.UnixMilli(at), &r))
 	return flatten(q, &r)
 }
 
@@ -56,11 +55,11 @@ func instant(t testing.TB, q promapi.Querier, expr string, at int64) []series {
 func byEngine(t testing.TB, db *DB, expr string, at int64) []series {
 	t.Helper()
 	q := db.Querier().(*querier)
-	query, err := db.engine.NewInstantQuery(context.Background(), db.store, nil, expr, time.UnixMilli(at))
+	query, err := db.engine.NewInstantQuery(t.Context(), db.store, nil, expr, time.UnixMilli(at))
 	require.NoError(t, err)
 	var r promapi.Result
 	r.Reset()
-	require.NoError(t, q.exec(context.Background(), expr, query, &r))
+	require.NoError(t, q.exec(t.Context(), expr, query, &r))
 	return flatten(q, &r)
 }
 

@@ -41,7 +41,7 @@ func checkLine(t *testing.T, line []byte) {
 // FuzzSample checks that the quick reading of a line agrees with that of the
 // Prometheus library.
 func FuzzSample(f *testing.F) {
-	for _, line := range strings.Split(goodText, "\n") {
+	for line := range strings.SplitSeq(goodText, "\n") {
 		f.Add([]byte(line))
 	}
 	f.Add([]byte(`m{a="}"} 0x1p3 1`))

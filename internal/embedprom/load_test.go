@@ -121,7 +121,7 @@ func TestLoadCountsDuplicates(t *testing.T) {
 
 func TestLoadStopsWithItsContext(t *testing.T) {
 	db := openTest(t, Options{})
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	var text strings.Builder
 	for i := range 3 * reportEvery {
 		fmt.Fprintf(&text, "m 1 %d\n", i)
@@ -171,7 +171,7 @@ func FuzzLoad(f *testing.F) {
 		db, err := Open(Options{})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, db.Close()) }()
-		_, err = db.LoadOpenMetrics(context.Background(), bytes.NewReader(text), nil)
+		_, err = db.LoadOpenMetrics(t.Context(), bytes.NewReader(text), nil)
 		var le *LoadError
 		if err != nil && !errors.As(err, &le) {
 			t.Fatalf("unexpected kind of error: %v", err)

@@ -2,7 +2,6 @@ package embedprom
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -76,12 +75,12 @@ func TestPlainSelectorsEqualEngine(t *testing.T) {
 			expr := rapid.SampledFrom([]string{"m", "m[30s]", "m[7m]", `(m{node=~"1|2"}[1m])`, "m offset 1m", "m[1m] offset -1m"}).Draw(rt, "expr")
 			at := rapid.Int64Range(0, 1600).Draw(rt, "at") * 1000
 			var r promapi.Result
-			require.NoError(rt, q.Instant(context.Background(), expr, time.UnixMilli(at), &r))
-			query, err := db.engine.NewInstantQuery(context.Background(), db.store, nil, expr, time.UnixMilli(at))
+			require.NoError(rt, q.Instant(t.Context(), expr, time.UnixMilli(at), &r))
+			query, err := db.engine.NewInstantQuery(t.Context(), db.store, nil, expr, time.UnixMilli(at))
 			require.NoError(rt, err)
 			var want promapi.Result
 			want.Reset()
-			require.NoError(rt, q.(*querier).exec(context.Background(), expr, query, &want))
+			require.NoError(rt, q.(*querier).exec(t.Context(), expr, query, &want))
 			require.Equal(rt, flatten(q, &want), flatten(q, &r), "%s at %d", expr, at)
 		}
 	})
@@ -108,7 +107,7 @@ func TestRangeAndLabelValues(t *testing.T) {
 	require.NoError(t, s.Append(s.Series("__name__", "other", "node", "z"), 60_000, 1))
 	require.NoError(t, s.Commit())
 	q := db.Querier()
-	ctx := context.Background()
+	ctx := t.Context()
 
 	var r promapi.Result
 	w := promapi.Window{Start: time.UnixMilli(61_000), End: time.UnixMilli(125_000), Step: 30 * time.Second}
@@ -135,7 +134,7 @@ func TestErrorsHaveClasses(t *testing.T) {
 	q := db.Querier()
 	at := time.UnixMilli(20_000)
 	var r promapi.Result
-	ctx := context.Background()
+	ctx := t.Context()
 	require.Equal(t, promapi.ClassConfig, promapi.ClassOf(q.Instant(ctx, `m{`, at, &r)))
 	require.Equal(t, promapi.ClassConfig, promapi.ClassOf(q.Instant(ctx, `"text"`, at, &r)))
 	require.Equal(t, promapi.ClassTooExpensive, promapi.ClassOf(q.Instant(ctx, `m[1m]`, at, &r)))
@@ -147,7 +146,7 @@ func TestErrorsHaveClasses(t *testing.T) {
 	require.Equal(t, promapi.ClassSlow, promapi.ClassOf(q.Instant(late, `m[1s]`, at, &r)))
 	stopped, stop := context.WithCancel(ctx)
 	stop()
-	require.True(t, errors.Is(q.Instant(stopped, `m`, at, &r), context.Canceled))
+	require.ErrorIs(t, q.Instant(stopped, `m`, at, &r), context.Canceled)
 }
 
 func TestReadAheadStaysInBudget(t *testing.T) {

@@ -1,6 +1,7 @@
 package flightrec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ func Analyse(dumps []*Dump) (*Report, error) {
 	members := map[int]bool{}
 	for _, d := range dumps {
 		if d.Rank < 0 {
-			return nil, fmt.Errorf("a dump has no rank: name the file after its rank, such as dump_3")
+			return nil, errors.New("a dump has no rank: name the file after its rank, such as dump_3")
 		}
 		if seen[d.Rank] {
 			return nil, fmt.Errorf("two dumps of rank %d", d.Rank)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -162,8 +163,8 @@ func (d *decoder) pop() (any, error) {
 
 // popMark returns what lies above the topmost mark and removes both.
 func (d *decoder) popMark() ([]any, error) {
-	for i := len(d.stack) - 1; i >= 0; i-- {
-		if _, ok := d.stack[i].(mark); ok {
+	for i, v := range slices.Backward(d.stack) {
+		if _, ok := v.(mark); ok {
 			items := append([]any(nil), d.stack[i+1:]...)
 			d.stack = d.stack[:i]
 			return items, nil
@@ -186,8 +187,8 @@ func long(b []byte) any {
 	}
 	if len(b) > 8 {
 		f := 0.0
-		for i := len(b) - 1; i >= 0; i-- {
-			f = f*256 + float64(b[i])
+		for _, v := range slices.Backward(b) {
+			f = f*256 + float64(v)
 		}
 		if b[len(b)-1]&0x80 != 0 {
 			f -= math.Pow(256, float64(len(b)))

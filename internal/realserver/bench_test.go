@@ -1,7 +1,6 @@
 package realserver_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -107,13 +106,13 @@ func BenchmarkWideQuery(b *testing.B) {
 		expr := metric + window
 		c := newClient(false)
 		var r promapi.Result
-		measure("decoded/"+expr, func() error { return c.Instant(context.Background(), expr, at, &r) })
+		measure("decoded/"+expr, func() error { return c.Instant(b.Context(), expr, at, &r) })
 		require.Equal(b, wideSeries, r.Len())
 		measure("thrown_away/"+expr, func() error { return discard(plain, prom.URL, expr, at) })
 	}
 	var r promapi.Result
 	c := newClient(true)
-	measure("gzip/"+metric, func() error { return c.Instant(context.Background(), metric, at, &r) })
+	measure("gzip/"+metric, func() error { return c.Instant(b.Context(), metric, at, &r) })
 }
 
 func discard(client *http.Client, base, expr string, at time.Time) error {

@@ -2,7 +2,6 @@ package realserver_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -56,15 +55,15 @@ scrape_configs:
 
 	var r promapi.Result
 	require.Eventually(t, func() bool {
-		require.NoError(t, c.Instant(context.Background(), "demo_metric", time.Now(), &r))
+		require.NoError(t, c.Instant(t.Context(), "demo_metric", time.Now(), &r))
 		return r.Len() == 1
 	}, 30*time.Second, 200*time.Millisecond)
 	require.Equal(t, `a "b" }`, c.Interner().Get(r.Refs[0], "note"))
 	require.Equal(t, 42.5, r.Of(0)[0].V)
 
-	require.NoError(t, c.Instant(context.Background(), `node_textfile_mtime_seconds`, time.Now(), &r))
+	require.NoError(t, c.Instant(t.Context(), `node_textfile_mtime_seconds`, time.Now(), &r))
 	require.Equal(t, 1, r.Len())
-	vs, err := c.LabelValues(context.Background(), "job", []string{"up"}, promapi.Window{Start: time.Now().Add(-time.Hour), End: time.Now()})
+	vs, err := c.LabelValues(t.Context(), "job", []string{"up"}, promapi.Window{Start: time.Now().Add(-time.Hour), End: time.Now()})
 	require.NoError(t, err)
 	require.Equal(t, []string{"node"}, vs)
 
@@ -74,7 +73,7 @@ scrape_configs:
 		"up":    promapi.ClassUnknown, // no error
 		"up+on": promapi.ClassConfig,
 	} {
-		require.Equal(t, class, promapi.ClassOf(c.Instant(context.Background(), expr, time.Now(), &r)), expr)
+		require.Equal(t, class, promapi.ClassOf(c.Instant(t.Context(), expr, time.Now(), &r)), expr)
 	}
 }
 
@@ -115,11 +114,11 @@ func answers(t *testing.T, q promapi.Querier, exprs []string, times []int64, w p
 	var r promapi.Result
 	for _, expr := range exprs {
 		for _, at := range times {
-			require.NoError(t, q.Instant(context.Background(), expr, time.UnixMilli(at), &r))
+			require.NoError(t, q.Instant(t.Context(), expr, time.UnixMilli(at), &r))
 			all = append(all, rows(q, &r))
 		}
 	}
-	require.NoError(t, q.Range(context.Background(), "m", w, &r))
+	require.NoError(t, q.Range(t.Context(), "m", w, &r))
 	return append(all, rows(q, &r))
 }
 

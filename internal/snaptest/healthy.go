@@ -2,6 +2,7 @@ package snaptest
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -36,7 +37,7 @@ func (c *Cluster) hosts() {
 			c.nic(NIC(h, d), s.Rate, s.Traffic, s.Model)
 			if s.Leaf != nil {
 				c.level(signals.SwitchLink, 1, 0, signals.Entity{
-					Kind: signals.KindSwitchPort, Device: s.Leaf(i, k), Port: fmt.Sprint(i*len(s.NICs) + k + 1), Peer: h + " " + d,
+					Kind: signals.KindSwitchPort, Device: s.Leaf(i, k), Port: strconv.Itoa(i*len(s.NICs) + k + 1), Peer: h + " " + d,
 				})
 			}
 		}

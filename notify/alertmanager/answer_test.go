@@ -153,7 +153,7 @@ func TestPartly400(t *testing.T) {
 		r := start(t, nil, nil, f.target("am"))
 		r.tick(2, hosts(8)...)
 		require.Len(t, f.firing(), 7)
-		require.Equal(t, 1+8, len(f.posts), "the batch, then each alone once")
+		require.Len(t, f.posts, 1+8, "the batch, then each alone once")
 		require.Equal(t, 1.0, testutil.ToFloat64(r.n.metrics.dropped.WithLabelValues("am", "invalid")))
 		require.Contains(t, r.n.Conditions()[0].Text, "invalid label set")
 		r.tick(12, hosts(8)...)
@@ -190,7 +190,7 @@ func TestBisecting422(t *testing.T) {
 		require.Equal(t, 1.0, testutil.ToFloat64(r.n.metrics.dropped.WithLabelValues("am", "schema")))
 		n := len(f.posts)
 		r.tick(3, hosts(32)...)
-		require.Equal(t, n, len(f.posts), "the culprit is not sent again, nor is the rest before its time")
+		require.Len(t, f.posts, n, "the culprit is not sent again, nor is the rest before its time")
 	})
 }
 

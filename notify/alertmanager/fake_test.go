@@ -101,11 +101,12 @@ func (f *fake) silence(w http.ResponseWriter, r *http.Request, id string) {
 		f.expired = append(f.expired, id)
 		delete(f.silences, id)
 	default:
-		f.json(w, models.GettableSilence{Silence: s.Silence, ID: &id, UpdatedAt: s.StartsAt, Status: &models.SilenceStatus{State: ptr("active")}})
+		f.json(w, models.GettableSilence{Silence: s.Silence, ID: &id, UpdatedAt: s.StartsAt, Status: &models.SilenceStatus{State: new("active")}})
 	}
 }
 
-func ptr[T any](v T) *T { return &v }
+//go:fix inline
+func ptr[T any](v T) *T { return new(v) }
 
 func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/json" {
@@ -163,12 +164,14 @@ func (f *fake) gettable(mutes bool) models.GettableAlerts {
 	out := models.GettableAlerts{}
 	for _, fp := range f.firingLocked() {
 		a := f.alerts[fp]
-		st := &models.AlertStatus{InhibitedBy: f.inhibited[fp], SilencedBy: f.silenced[fp], MutedBy: []string{}, State: ptr("active")}
+		st := &models.AlertStatus{InhibitedBy: f.inhibited[fp], SilencedBy: f.silenced[fp], MutedBy: []string{}, State: new("active")}
 		if mutes {
 			st.MutedBy = f.muted[fp]
 		}
-		out = append(out, &models.GettableAlert{Fingerprint: &fp, Status: st, Annotations: a.Annotations, EndsAt: &a.EndsAt, StartsAt: &a.StartsAt,
-			UpdatedAt: &a.StartsAt, Receivers: []*models.ReceiverReference{}, Alert: models.Alert{Labels: a.Labels}})
+		out = append(out, &models.GettableAlert{
+			Fingerprint: &fp, Status: st, Annotations: a.Annotations, EndsAt: &a.EndsAt, StartsAt: &a.StartsAt,
+			UpdatedAt: &a.StartsAt, Receivers: []*models.ReceiverReference{}, Alert: models.Alert{Labels: a.Labels},
+		})
 	}
 	return out
 }

@@ -38,8 +38,10 @@ func start(t *testing.T, m *incidents.Manager, change func(*Options), targets ..
 		m = incidents.NewManager(incidents.Options{Interval: interval, External: map[string]string{"cluster": "alpha"}})
 	}
 	reg := prometheus.NewRegistry()
-	o := Options{Source: m, Targets: targets, Registerer: reg, Rand: func() float64 { return 0.5 },
-		Renderer: &incidents.Renderer{ExternalURL: "http://collwatch"}}
+	o := Options{
+		Source: m, Targets: targets, Registerer: reg, Rand: func() float64 { return 0.5 },
+		Renderer: &incidents.Renderer{ExternalURL: "http://collwatch"},
+	}
 	if change != nil {
 		change(&o)
 	}
@@ -186,8 +188,10 @@ func TestDrainAtTheEnd(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)
-		r := start(t, nil, nil, Target{Name: "slow", URL: "http://slow", Timeout: time.Hour,
-			NewTransport: func(DialFunc) (http.RoundTripper, error) { return hang{}, nil }}, f.target("am"))
+		r := start(t, nil, nil, Target{
+			Name: "slow", URL: "http://slow", Timeout: time.Hour,
+			NewTransport: func(DialFunc) (http.RoundTripper, error) { return hang{}, nil },
+		}, f.target("am"))
 		r.tick(2, down("a"))
 		begin := time.Now()
 		r.stop()
@@ -263,8 +267,10 @@ func TestHealthyMembersHearOfSickOnes(t *testing.T) {
 				meta = l
 			}
 		}
-		require.Equal(t, map[string]string{"alertname": "CollwatchDeliveryFailing", "class": "delivery_failing", "severity": "warning",
-			"target": "b", "source": "collwatch", "cluster": "alpha"}, meta)
+		require.Equal(t, map[string]string{
+			"alertname": "CollwatchDeliveryFailing", "class": "delivery_failing", "severity": "warning",
+			"target": "b", "source": "collwatch", "cluster": "alpha",
+		}, meta)
 	})
 }
 

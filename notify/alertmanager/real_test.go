@@ -100,7 +100,7 @@ func goLive(t *testing.T, m *incidents.Manager, targets ...Target) *live {
 		Renderer: &incidents.Renderer{ExternalURL: "http://collwatch:9877"},
 	})
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = n.Run(ctx) })
 	t.Cleanup(func() { cancel(); wg.Wait(); http.DefaultClient.CloseIdleConnections() })
@@ -178,8 +178,10 @@ func TestRealAlertmanager(t *testing.T) {
 	am.Restart()
 	l.eventually("the restarted one is told again", func() bool { return len(there(t, am)) == 3 })
 
-	sil, err := l.n.Silence(t.Context(), SilenceRequest{Incident: inc.ID, Matchers: inc.SilenceMatchers(), Duration: time.Hour,
-		Author: "ada", Comment: "on it", UntilResolved: true})
+	sil, err := l.n.Silence(t.Context(), SilenceRequest{
+		Incident: inc.ID, Matchers: inc.SilenceMatchers(), Duration: time.Hour,
+		Author: "ada", Comment: "on it", UntilResolved: true,
+	})
 	require.NoError(t, err)
 	l.eventually("a is silenced", func() bool {
 		s, ok := l.state("a")

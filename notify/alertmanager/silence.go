@@ -75,7 +75,7 @@ func (n *Notifier) Silence(ctx context.Context, r SilenceRequest) (Silence, erro
 	if r.UntilResolved {
 		r.Comment = ackMarker + r.Comment
 	}
-	var err error = errNoTarget
+	err := errNoTarget
 	for _, m := range n.present() {
 		var s Silence
 		if s, err = m.client.createSilence(ctx, r); err != nil {
@@ -95,7 +95,7 @@ func (n *Notifier) Silence(ctx context.Context, r SilenceRequest) (Silence, erro
 // Expire ends a silence on the first member that answers. One that is gone
 // already is no error.
 func (n *Notifier) Expire(ctx context.Context, id string) error {
-	var err error = errNoTarget
+	err := errNoTarget
 	for _, m := range n.present() {
 		if err = m.client.expireSilence(ctx, id); err == nil {
 			return nil

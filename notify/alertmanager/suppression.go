@@ -116,7 +116,7 @@ func (n *Notifier) Suppression(fingerprint string) (State, bool) {
 
 // Refresh implements Suppressor.
 func (n *Notifier) Refresh(ctx context.Context) error {
-	var err error = errNoTarget
+	err := errNoTarget
 	for _, m := range n.present() {
 		var states map[string]State
 		if states, err = n.readStates(ctx, m); err == nil {

@@ -93,8 +93,10 @@ func TestSilenceEndsWithTheIncident(t *testing.T) {
 		r := start(t, nil, nil, dead.target("dead"), f.target("am"))
 		r.tick(2, down("a"))
 		inc := r.m.Live()[0]
-		s, err := r.n.Silence(t.Context(), SilenceRequest{Incident: inc.ID, Matchers: inc.SilenceMatchers(), Duration: 24 * time.Hour,
-			Author: "ada", Comment: "on it", UntilResolved: true})
+		s, err := r.n.Silence(t.Context(), SilenceRequest{
+			Incident: inc.ID, Matchers: inc.SilenceMatchers(), Duration: 24 * time.Hour,
+			Author: "ada", Comment: "on it", UntilResolved: true,
+		})
 		require.NoError(t, err, "the second member takes it")
 		require.Equal(t, "ACK! on it", *f.silences[s.ID].Comment)
 		r.tick(10, down("a"))

@@ -70,8 +70,7 @@ func (b *bot) failed(err error) error {
 // translate never keeps the text of an error of the network: it holds the
 // address, which is a secret for a webhook.
 func translate(err error) *apiError {
-	var own *apiError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*apiError](err); ok {
 		return own
 	}
 	if limited, ok := errors.AsType[*slackapi.RateLimitedError](err); ok {

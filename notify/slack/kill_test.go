@@ -97,7 +97,7 @@ func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := fakeslack.New(time.Now)
 			var disk []byte
-			run := func(ticks int, kill int, early bool, vs ...diagnosis.Verdict) {
+			run := func(ticks, kill int, early bool, vs ...diagnosis.Verdict) {
 				m := newManager()
 				if disk != nil {
 					require.NoError(t, m.Restore(disk))

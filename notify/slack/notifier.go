@@ -167,9 +167,9 @@ func chains(live, ended []incidents.Incident) map[string][]*incidents.Incident {
 
 // recordOf returns what a route was told last of a chain, and of which incident.
 func recordOf(chain []*incidents.Incident, r *Route) (record, *incidents.Incident) {
-	for i := len(chain) - 1; i >= 0; i-- {
-		if rec, ok := parseRecord(chain[i].Deliveries[r.deliveryName()]); ok {
-			return rec, chain[i]
+	for _, c := range slices.Backward(chain) {
+		if rec, ok := parseRecord(c.Deliveries[r.deliveryName()]); ok {
+			return rec, c
 		}
 	}
 	return record{}, nil

@@ -79,8 +79,7 @@ func fields(line string) ([]string, error) {
 	rd := csv.NewReader(strings.NewReader(line))
 	rd.TrimLeadingSpace = true
 	rec, err := rd.Read()
-	var bad *csv.ParseError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*csv.ParseError](err); ok {
 		err = bad.Err
 	}
 	return rec, err

@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -55,11 +56,11 @@ func splitItems(list string) ([]string, error) {
 		switch list[i] {
 		case '[':
 			if depth++; depth > 1 {
-				return nil, fmt.Errorf("host list has a [ inside []")
+				return nil, errors.New("host list has a [ inside []")
 			}
 		case ']':
 			if depth--; depth < 0 {
-				return nil, fmt.Errorf("host list has a ] without [")
+				return nil, errors.New("host list has a ] without [")
 			}
 		case ',':
 			if depth == 0 {
@@ -69,7 +70,7 @@ func splitItems(list string) ([]string, error) {
 		}
 	}
 	if depth != 0 {
-		return nil, fmt.Errorf("host list has a [ without ]")
+		return nil, errors.New("host list has a [ without ]")
 	}
 	items = append(items, list[start:])
 	kept := items[:0]

@@ -44,8 +44,7 @@ func (s *sink) xml(root string, start func(line int, e xml.StartElement), end fu
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		var syntax *xml.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
 			s.fail(syntax.Line, "%s: the rest is left out", syntax.Msg)
 			return nil
 		}

@@ -61,7 +61,7 @@ func isNIC(s string) bool {
 }
 
 func (m *matrix) header(n int, text string) {
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		if isGPU(f) || isNIC(f) {
 			m.columns = append(m.columns, f)
 		} else if f == "CPU" {

@@ -1,5 +1,7 @@
 package parse
 
+import "strings"
+
 // pairing is a GPU and the NIC next to it, by index.
 type pairing struct {
 	gpu, nic int
@@ -26,9 +28,11 @@ func pairUp(gpus, nics int, distance func(gpu, nic int) int) []pairing {
 			}
 		}
 		key := ""
+		var keySb29 strings.Builder
 		for _, n := range nearest {
-			key += itoa(n) + ","
+			keySb29.WriteString(itoa(n) + ",")
 		}
+		key += keySb29.String()
 		if sets[key] == nil {
 			sets[key] = &set{nics: nearest}
 			order = append(order, key)

@@ -75,7 +75,7 @@ func (c *slurm) line(n int, line string) {
 	before := c.comment
 	c.comment = [2]string{}
 	keys := map[string]string{}
-	for _, field := range strings.Fields(text) {
+	for field := range strings.FieldsSeq(text) {
 		key, value, ok := strings.Cut(field, "=")
 		if !ok {
 			c.fail(n, "%q is no key=value", shorten(field))
