@@ -55,8 +55,15 @@ ALERTMANAGER ?=
 demo: build ## simulate a cluster with a fault and show the alert (FAULT=nic|straggler|stall|none, ALERTMANAGER=URL)
 	bin/collwatch demo --fault $(FAULT) $(if $(ALERTMANAGER),--alertmanager $(ALERTMANAGER))
 
+# The servers of the end-to-end tests, built into the cache of the user. Here and not in the tests, so that the first
+# build of all does not count against their time.
+.PHONY: servers
+servers:
+	@$(GO) test ./internal/realserver -run 'TestServersAreBuilt$$' -count=1 -timeout 60m >/dev/null || \
+	  $(GO) test ./internal/realserver -run 'TestServersAreBuilt$$' -count=1 -timeout 60m -v
+
 .PHONY: test
-test: ## all tests: unit, script and end to end, with the race detector wherever there is more than one goroutine
+test: servers ## all tests: unit, script and end to end, with the race detector wherever there is more than one goroutine
 	$(GOTESTSUM) --format pkgname -- -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(REPLAYS)
 	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) \
 	  $(filter-out $(addprefix $(MODULE)/,$(REPLAYS:./%=%)),$(shell $(GO) list $(PACKAGES)))
@@ -70,7 +77,7 @@ test-race: ## the Go tests with the race detector, never from the cache
 	CGO_ENABLED=1 $(GO) test -race -count=1 -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(PACKAGES)
 
 .PHONY: e2e
-e2e: ## the tests against real servers only
+e2e: servers ## the tests against real servers only
 	$(GO) test -count=1 -v -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./internal/e2e/... ./internal/realserver/...
 
 .PHONY: e2e-long

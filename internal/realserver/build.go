@@ -31,7 +31,7 @@ var (
 	nodeExporterProgram = Program{"github.com/prometheus/node_exporter", "v1.12.1", ""}
 )
 
-const buildTimeout = 15 * time.Minute
+const buildTimeout = 30 * time.Minute
 
 // Binary returns the path of the built program, which is built first if it is
 // not in the cache. The first build of all takes some minutes and the network.
@@ -69,7 +69,7 @@ func lock(t testing.TB, path string) (unlock func()) {
 func build(t testing.TB, p Program, dir string) {
 	t.Helper()
 	t.Logf("building %s %s", p.Package, p.Version)
-	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), buildTimeout)
 	defer cancel()
 	args := []string{"install"}
 	if p.Tags != "" {

@@ -1,0 +1,10 @@
+package realserver
+
+import "testing"
+
+// TestServersAreBuilt fills the cache; `make test` runs it first and alone.
+func TestServersAreBuilt(t *testing.T) {
+	for _, p := range []Program{prometheusProgram, alertmanagerProgram, nodeExporterProgram} {
+		Binary(t, p)
+	}
+}
