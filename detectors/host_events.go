@@ -30,7 +30,7 @@ type hostEvent struct {
 }
 
 const (
-	bootMemory   = 40 * time.Minute // longer than any grace after a boot
+	bootMemory   = 100 * time.Minute // the grace of links after a boot, and the hour for which their events are remembered
 	oomMemory    = 20 * time.Minute
 	reloadMemory = 10 * time.Minute
 	bootJitter   = 60.0 // s; the boot time is computed from uptime and wanders with the clock

@@ -183,6 +183,7 @@ func (c *Case) arbitrate(all []Hypothesis) []Verdict {
 			continue
 		}
 		c.fold(l, folded[l])
+		l.Evidence = tidy(l.Evidence)
 		c.memory.settle(&l.Verdict, c.Now)
 		out = append(out, l.Verdict)
 	}

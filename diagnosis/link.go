@@ -51,8 +51,11 @@ func (f *linkFamily) judge(c *Case) []Hypothesis {
 	things, by := c.ofCode(detectors.CodePortNotActive, detectors.CodePortDowntime, detectors.CodeLinkDowned, detectors.CodeLinkRecovery)
 	ports := make([]portCase, 0, len(things))
 	for _, nic := range things {
-		if !c.excused(nic.Host, f.opts.LinkBootGrace) {
-			ports = append(ports, newPortCase(c, nic, by[nic]))
+		if c.excused(nic.Host, f.opts.LinkBootGrace) {
+			continue
+		}
+		if p := newPortCase(c, nic, by[nic]); !f.ofBoot(c, &p) {
+			ports = append(ports, p)
 		}
 	}
 	out, rest := f.leaves(c, ports)
@@ -69,6 +72,13 @@ func (f *linkFamily) judge(c *Case) []Hypothesis {
 		}
 	}
 	return out
+}
+
+// ofBoot says whether the newest event of a port that is up belongs to a restart
+// of its host: it is forgotten, and not told when the grace is over.
+func (f *linkFamily) ofBoot(c *Case, p *portCase) bool {
+	boot := c.restarted(p.nic.Host, f.opts.LinkBootGrace+f.opts.FlapMemory+bootSlack)
+	return boot != nil && !p.downNow && !p.since.Before(boot.Since.Add(-bootSlack)) && !p.since.After(boot.Since.Add(f.opts.LinkBootGrace))
 }
 
 func newPortCase(c *Case, nic signals.Entity, findings []*detectors.Finding) portCase {
@@ -243,7 +253,7 @@ func (p *portCase) evidence(c *Case) []Evidence {
 		out = append(out, tell(signals.NICLinkRecovery, p.nic, p.downs == nil, "%s: link recovered %s in the last hour without going down", p.nic, times(p.recoveries.Count)))
 	}
 	if ids, effect := c.SlowGroups(p.nic); len(ids) > 0 {
-		out = append(out, tell(signals.CollExecTime, p.nic, false, "%s that use it are up to %s %% slower", count(len(ids), "communicator"), figure(effect*100)))
+		out = append(out, tell(signals.CollExecTime, p.nic, false, "%s", slowUsers(len(ids), effect)))
 	}
 	return out
 }

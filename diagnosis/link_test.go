@@ -63,6 +63,23 @@ func TestLinkDown(t *testing.T) {
 			want: []string{single},
 		},
 		{
+			name: "the host rebooted, and its links are forgotten", after: 50 * time.Minute,
+			fault: func(r *rig) {
+				host := snaptest.Host("gpu-003")
+				r.Gone(signals.None, host)
+				r.End("48213")
+				r.run(4 * time.Minute)
+				r.Back(signals.None, host)
+				for _, d := range r.Shape.NICs {
+					n := snaptest.NIC("gpu-003", d)
+					drop(r, n)
+					r.Reset(signals.NICLinkDowned, n)
+				}
+				r.Set(signals.HostBootTime, float64(r.Now.Unix()-60), host)
+			},
+			want: nil, also: []string{"node_restart boot_time_changed info high node:gpu-003"},
+		},
+		{
 			name: "the host reboots", after: 10 * time.Minute,
 			fault: func(r *rig) {
 				host := snaptest.Host("gpu-003")

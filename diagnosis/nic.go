@@ -68,7 +68,7 @@ func (c *Case) support(nic signals.Entity) []Evidence {
 		}
 	}
 	if ids, effect := c.SlowGroups(nic); len(ids) > 0 {
-		out = append(out, tell(signals.CollExecTime, nic, false, "%s that use it are up to %s %% slower", count(len(ids), "communicator"), figure(effect*100)))
+		out = append(out, tell(signals.CollExecTime, nic, false, "%s", slowUsers(len(ids), effect)))
 	}
 	return out
 }

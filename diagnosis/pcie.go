@@ -56,7 +56,7 @@ func (c *Case) pcie(gpu signals.Entity, findings []*detectors.Finding) (Hypothes
 	h.Needs = []signals.ID{signals.GPUPCIeWidth}
 	if len(slow) > 0 {
 		h.Groups = slow
-		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, gpu, false, "%s that it belongs to are up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
+		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, gpu, false, "%s", slowUsers(len(slow), effect)))
 	}
 	return h, true
 }

@@ -96,7 +96,7 @@ func (f *shareFamily) foreign(c *Case) []Hypothesis {
 		for _, x := range by[nic] {
 			h.Evidence = append(h.Evidence, c.say(x, true))
 		}
-		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, nic, true, "%s that use it are up to %s %% slower while its bytes rise", count(len(slow), "communicator"), figure(effect*100)))
+		h.Evidence = append(h.Evidence, tell(signals.CollExecTime, nic, true, "%s while its bytes rise", slowUsers(len(slow), effect)))
 		if x := c.Has(nic, detectors.CodeTransmitWait); x != nil {
 			h.Evidence = append(h.Evidence, c.say(x, false))
 		}

@@ -47,17 +47,18 @@ func (f *throttleFamily) judge(c *Case) []Hypothesis {
 }
 
 // gettingHot says whether GPUs of several hosts became hot a moment ago: a
-// group may be forming, and its first member is not the culprit.
+// group may be forming, and its first member is not the culprit. Two hosts are
+// enough if several of their GPUs are hot: single hot GPUs are not a group.
 func (c *Case) gettingHot() bool {
-	hosts := map[string]bool{}
+	hosts, gpus := map[string]bool{}, map[signals.Entity]bool{}
 	for _, code := range []string{detectors.CodeHot, detectors.CodeClockBelow} {
 		for _, x := range c.Code(code) {
 			if c.Now.Sub(x.Since) < 4*groupHold {
-				hosts[x.Entity.Host] = true
+				hosts[x.Entity.Host], gpus[x.Entity.Thing()] = true, true
 			}
 		}
 	}
-	return len(hosts) >= c.opts.MinMembers
+	return len(hosts) >= c.opts.MinMembers || len(hosts) >= 2 && len(gpus) > 2*len(hosts)
 }
 
 // throttledGPU is one GPU that meets the needs of gpu_throttle.
