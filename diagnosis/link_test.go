@@ -76,6 +76,10 @@ func TestLinkDown(t *testing.T) {
 					r.Reset(signals.NICLinkDowned, n)
 				}
 				r.Set(signals.HostBootTime, float64(r.Now.Unix()-60), host)
+				r.run(time.Minute)
+				for _, d := range r.Shape.NICs {
+					restore(r, snaptest.NIC("gpu-003", d))
+				}
 			},
 			want: nil, also: []string{"node_restart boot_time_changed info high node:gpu-003"},
 		},
