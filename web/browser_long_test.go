@@ -118,7 +118,7 @@ func TestLongBrowser(t *testing.T) {
 		require.NoError(t, chromedp.Run(ctx,
 			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "light"}}),
 			chromedp.EmulateViewport(1060, 900), chromedp.Navigate(srv.URL+"/incidents/"+id), chromedp.FullScreenshot(&shot, 100)))
-		document(t, shot, 1060, 1385)
+		document(t, shot, 1060, 1380)
 	}
 	keyboard(t, ctx, srv.URL+"/incidents/"+id)
 	mu.Lock()
