@@ -54,15 +54,6 @@ func (c *column) get(t *Tick, id signals.EntityID) (float64, bool) {
 	return s.value, true
 }
 
-// of is get by entity.
-func (c *column) of(t *Tick, e signals.Entity) (float64, bool) {
-	id, ok := t.Entities.Find(e)
-	if !ok {
-		return math.NaN(), false
-	}
-	return c.get(t, id)
-}
-
 func (c *column) renumber(to []signals.EntityID) { c.rows = renumberMap(c.rows, to) }
 
 // renumberMap moves state in a map to the new numbers of its entities.

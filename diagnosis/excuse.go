@@ -82,14 +82,6 @@ type stage struct {
 	whole bool
 }
 
-func (c *Case) stageOf(nic signals.Entity) (stage, bool) {
-	all := c.stagesOf(nic)
-	if len(all) == 0 {
-		return stage{}, false
-	}
-	return all[0], true
-}
-
 // stagesOf lists what a NIC may be behind, the best known first. Where only
 // labels of whole hosts are known, the fault of a rail and that of a top-of-rack
 // switch are both possible, and what is sick tells them apart.

@@ -8,7 +8,7 @@ func builtin(o *Options) []Family {
 // facts lists the families about hard facts, counters and missing inputs.
 func facts(o *Options) []Family {
 	return []Family{
-		restartFamily(o), newLinkFamily(o), nicFamily(o), newShareFamily(o), leafFamily(o), roceFamily(), newThrottleFamily(), gpuFamily(),
+		restartFamily(o), newLinkFamily(o), nicFamily(o), newShareFamily(o), leafFamily(), roceFamily(), newThrottleFamily(), gpuFamily(),
 		newNVLinkFamily(), pcieFamily(), hostPathFamily(), telemetryFamily(),
 	}
 }

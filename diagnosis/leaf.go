@@ -10,7 +10,7 @@ import (
 
 // leafFamily judges leaves and rails that are slow as a whole, cables that were
 // exchanged, and slow groups that nothing else explains.
-func leafFamily(o *Options) Family {
+func leafFamily() Family {
 	return Family{Name: "leaf", Judge: func(c *Case) []Hypothesis {
 		out := c.congestedStages()
 		out = append(out, c.miscabled()...)

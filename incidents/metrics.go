@@ -62,7 +62,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.m.mu.Unlock()
 
 	gauge := func(d *prometheus.Desc, v int, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...) //nolint:promlinter // described above
 	}
 	for s, v := range alerts {
 		gauge(c.alerts, v, string(s.class), s.state.String())
@@ -73,6 +73,6 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.offenders, offenders)
 	gauge(c.history, history)
 	for d, v := range map[*prometheus.Desc]uint64{c.truncated: n.Truncated, c.flaps: n.Flaps, c.held: n.Held} {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v)) //nolint:promlinter // described above
 	}
 }

@@ -180,9 +180,9 @@ func checkLive(t *rapid.T, m *incidents.Manager, said map[string]*word) {
 		if inc.Announced {
 			open[inc.ID] = true
 			require.True(t, inc.Active())
-			print := fmt.Sprint(inc.AlertLabels())
-			require.Empty(t, prints[print], "two incidents under one alert")
-			prints[print] = inc.ID
+			text := fmt.Sprint(inc.AlertLabels())
+			require.Empty(t, prints[text], "two incidents under one alert")
+			prints[text] = inc.ID
 		}
 	}
 	for id, w := range said {

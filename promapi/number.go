@@ -85,4 +85,4 @@ func parseTime(b []byte) (int64, bool) {
 
 // bytesAsString shares the memory of b, which must not change while the string
 // is in use.
-func bytesAsString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func bytesAsString(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) } //nolint:gosec // see above

@@ -201,7 +201,7 @@ func (c *Client) exchange(ctx, parent context.Context, q call, method string, ar
 		// by the server meanwhile: queries change nothing.
 		req.Header["Idempotency-Key"] = nil
 	}
-	resp, _, err := c.api.Do(ctx, req)
+	resp, _, err := c.api.Do(ctx, req) //nolint:bodyclose // the client hands the body over as raw, which is closed below
 	if *raw != nil {
 		defer func() { _ = (*raw).Close() }()
 	}

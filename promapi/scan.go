@@ -244,18 +244,18 @@ func (s *scanner) skip() error {
 
 // skipWord steps over a number, true, false or null.
 func (s *scanner) skipWord() bool {
-	any := false
+	found := false
 	for {
 		for ; s.pos < len(s.buf); s.pos++ {
 			switch c := s.buf[s.pos]; {
 			case c-'0' <= 9, c|0x20 >= 'a' && c|0x20 <= 'z', c == '+', c == '-', c == '.':
-				any = true
+				found = true
 			default:
-				return any
+				return found
 			}
 		}
 		if !s.more() {
-			return any
+			return found
 		}
 	}
 }

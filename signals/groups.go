@@ -240,7 +240,7 @@ func (t *groupTable) derive(k commKey, c *comm, shape *jobShape) {
 		}
 		return
 	}
-	for _, p := range split(k, c, kind, shape) {
+	for _, p := range split(k, c, kind) {
 		t.put(k, c, p)
 	}
 }

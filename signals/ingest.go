@@ -15,8 +15,8 @@ type answer struct {
 	family string
 	res    *promapi.Result
 	q      *query
-	// Samples outside (from, to] belong to another tick.
-	from, to int64
+	// Samples after to belong to another tick.
+	to int64
 }
 
 // firstPass binds what is new, and reads relations, files and changes of

@@ -35,7 +35,6 @@ type jobState struct {
 	everPlaced bool
 	revived    bool
 	endedAt    int64
-	frozenT    int64
 }
 
 func newJobTable(known []JobMark) *jobTable {
@@ -106,12 +105,12 @@ func (t *jobTable) relate(r *Reader, now int64) {
 		}
 	}
 	if t.dirty {
-		t.rebuild(r, now)
+		t.rebuild(r)
 	}
 }
 
 // rebuild derives the tables from the relations that hold.
-func (t *jobTable) rebuild(r *Reader, now int64) {
+func (t *jobTable) rebuild(r *Reader) {
 	t.dirty = false
 	t.built++
 	clear(t.placed)

@@ -68,7 +68,6 @@ type query struct {
 	expr     string
 	window   time.Duration
 	okAt     time.Time // last success
-	asked    time.Time
 	downFrom time.Time
 	found    bool // ever had rows
 	idle     int  // ticks in a row without rows

@@ -16,61 +16,61 @@ type Requirement struct {
 // Requirements lists all classes.
 func Requirements() []Requirement {
 	all := func(needs ...[]ID) [][]ID { return needs }
-	any := func(ids ...ID) []ID { return ids }
-	timing := any(CollExecTime, CollBusBandwidth, CollTransferTime)
-	times := any(CollExecTime)
-	traffic := any(NICTx, NICRx)
-	linkErrors := any(NICSymbolErrors, NICLinkRecovery, NICRxErrors, NICICRC, NICLinkIntegrity)
-	progress := any(InspectorAge, CollInflightAge, CollOps, CollSequence)
-	downs := any(NICLinkDowned, NICCarrierDown)
-	xid := any(GPUXid, GPUXidCount)
-	throttle := any(GPUClockReasons, GPUThrottleTime, GPUClockEvents)
-	jobs := any(JobOnNode, CollExecTime, CollOps)
-	busy := any(GPUTensorActive, GPUPower, GPUSMActive)
+	either := func(ids ...ID) []ID { return ids }
+	timing := either(CollExecTime, CollBusBandwidth, CollTransferTime)
+	times := either(CollExecTime)
+	traffic := either(NICTx, NICRx)
+	linkErrors := either(NICSymbolErrors, NICLinkRecovery, NICRxErrors, NICICRC, NICLinkIntegrity)
+	progress := either(InspectorAge, CollInflightAge, CollOps, CollSequence)
+	downs := either(NICLinkDowned, NICCarrierDown)
+	xid := either(GPUXid, GPUXidCount)
+	throttle := either(GPUClockReasons, GPUThrottleTime, GPUClockEvents)
+	jobs := either(JobOnNode, CollExecTime, CollOps)
+	busy := either(GPUTensorActive, GPUPower, GPUSMActive)
 	return []Requirement{
-		{Class: "link_down", Full: all(any(NICState), downs, any(HostBootTime)), Coarse: all(any(NICState, NICLinkDowned, NICCarrierDown))},
-		{Class: "link_flap", Full: all(downs, any(NICState)), Coarse: all(any(NICLinkDowned, NICCarrierDown, NICState, NICLinkRecovery))},
+		{Class: "link_down", Full: all(either(NICState), downs, either(HostBootTime)), Coarse: all(either(NICState, NICLinkDowned, NICCarrierDown))},
+		{Class: "link_flap", Full: all(downs, either(NICState)), Coarse: all(either(NICLinkDowned, NICCarrierDown, NICState, NICLinkRecovery))},
 		{
-			Class: "nic_degraded", Full: all(any(NICRate), linkErrors, any(NICSeqErrors, NICOutOfSequence, NICRetransmits, NICRetransmitBytes), timing),
-			Coarse: all(any(NICRate, NICSymbolErrors, NICRxErrors, NICOutOfSequence, NICRetransmitBytes)),
+			Class: "nic_degraded", Full: all(either(NICRate), linkErrors, either(NICSeqErrors, NICOutOfSequence, NICRetransmits, NICRetransmitBytes), timing),
+			Coarse: all(either(NICRate, NICSymbolErrors, NICRxErrors, NICOutOfSequence, NICRetransmitBytes)),
 		},
-		{Class: "nic_contention", Full: all(traffic, timing, any(NICRate)), Coarse: all(traffic, timing)},
-		{Class: "nic_unused_after_flap", Full: all(traffic, downs, timing), Coarse: all(traffic, any(NICLinkDowned, NICCarrierDown, NICState))},
-		{Class: "rail_miscabled", Full: all(timing, any(SwitchLink, HostParent)), Coarse: all(timing), Beside: "a topology that names the leaf of each NIC"},
+		{Class: "nic_contention", Full: all(traffic, timing, either(NICRate)), Coarse: all(traffic, timing)},
+		{Class: "nic_unused_after_flap", Full: all(traffic, downs, timing), Coarse: all(traffic, either(NICLinkDowned, NICCarrierDown, NICState))},
+		{Class: "rail_miscabled", Full: all(timing, either(SwitchLink, HostParent)), Coarse: all(timing), Beside: "a topology that names the leaf of each NIC"},
 		{
-			Class: "leaf_degraded", Full: all(timing, any(NICTransmitWait, NICECNReceived, SwitchPortErrors, NICDiscards), any(SwitchLink, HostParent)),
+			Class: "leaf_degraded", Full: all(timing, either(NICTransmitWait, NICECNReceived, SwitchPortErrors, NICDiscards), either(SwitchLink, HostParent)),
 			Coarse: all(timing), Beside: "a topology that names the leaf of each NIC",
 		},
-		{Class: "rail_degraded", Full: all(timing, any(NICTransmitWait, NICECNReceived)), Coarse: all(timing)},
-		{Class: "leaf_restart", Full: all(any(NICState), downs), Coarse: all(any(NICState, NICLinkDowned, NICCarrierDown)), Beside: "a topology that names the leaf of each NIC"},
-		{Class: "uplink_congestion", Full: all(any(SwitchPortTx), any(SwitchPortECNMarked, SwitchPortTransmitWait), timing), Coarse: all(any(SwitchPortTx, SwitchPortTransmitWait))},
+		{Class: "rail_degraded", Full: all(timing, either(NICTransmitWait, NICECNReceived)), Coarse: all(timing)},
+		{Class: "leaf_restart", Full: all(either(NICState), downs), Coarse: all(either(NICState, NICLinkDowned, NICCarrierDown)), Beside: "a topology that names the leaf of each NIC"},
+		{Class: "uplink_congestion", Full: all(either(SwitchPortTx), either(SwitchPortECNMarked, SwitchPortTransmitWait), timing), Coarse: all(either(SwitchPortTx, SwitchPortTransmitWait))},
 		{
-			Class: "roce_congestion", Full: all(any(NICECNReceived, NICCNPSent, NICCNPHandled), any(NICPauseRx), any(NICPauseTx)),
-			Coarse: all(any(NICECNReceived, NICCNPSent, NICCNPHandled, NICPauseRx)),
+			Class: "roce_congestion", Full: all(either(NICECNReceived, NICCNPSent, NICCNPHandled), either(NICPauseRx), either(NICPauseTx)),
+			Coarse: all(either(NICECNReceived, NICCNPSent, NICCNPHandled, NICPauseRx)),
 		},
-		{Class: "pfc_storm", Full: all(any(NICPauseTx), any(NICPauseRx), any(NICPCIeStall)), Coarse: all(any(NICPauseTx, NICPauseStorms))},
+		{Class: "pfc_storm", Full: all(either(NICPauseTx), either(NICPauseRx), either(NICPCIeStall)), Coarse: all(either(NICPauseTx, NICPauseStorms))},
 		{
-			Class: "roce_loss", Full: all(any(NICOutOfSequence), any(NICSeqErrors, NICRetransmits, NICAckTimeouts), any(SwitchPortDiscards)),
-			Coarse: all(any(NICOutOfSequence, NICSeqErrors, NICRetransmits, NICAckTimeouts)),
+			Class: "roce_loss", Full: all(either(NICOutOfSequence), either(NICSeqErrors, NICRetransmits, NICAckTimeouts), either(SwitchPortDiscards)),
+			Coarse: all(either(NICOutOfSequence, NICSeqErrors, NICRetransmits, NICAckTimeouts)),
 		},
-		{Class: "fabric_congestion", Full: all(any(NICRetransmitBytes), traffic, any(NICRemoteUnresponsive)), Coarse: all(any(NICRetransmitBytes, NICRetransmits, NICECNReceived))},
-		{Class: "host_path_degraded", Full: all(timing, any(HostKernel), any(NICRate)), Coarse: all(timing), Beside: "the topology dump of NCCL for high confidence"},
-		{Class: "config_suspected", Full: all(timing, traffic, any(HostNetTx)), Coarse: all(timing)},
+		{Class: "fabric_congestion", Full: all(either(NICRetransmitBytes), traffic, either(NICRemoteUnresponsive)), Coarse: all(either(NICRetransmitBytes, NICRetransmits, NICECNReceived))},
+		{Class: "host_path_degraded", Full: all(timing, either(HostKernel), either(NICRate)), Coarse: all(timing), Beside: "the topology dump of NCCL for high confidence"},
+		{Class: "config_suspected", Full: all(timing, traffic, either(HostNetTx)), Coarse: all(timing)},
 		{Class: "node_suspect", Full: all(timing, jobs), Coarse: all(timing)},
-		{Class: "node_restart", Full: all(any(HostBootTime), any(TargetUp)), Coarse: all(any(HostBootTime))},
-		{Class: "pcie_degraded", Full: all(any(GPUPCIeWidth), any(GPUPCIeGen), any(GPUPCIeReplays)), Coarse: all(any(GPUPCIeReplays, GPUPCIeWidth, NICPCIeStall))},
-		{Class: "nvlink_degraded", Full: all(any(NVLinkErrors), timing), Coarse: all(any(NVLinkErrors, CollBusBandwidth))},
-		{Class: "nvlink_domain_fault", Full: all(xid, busy, any(HostParent)), Coarse: all(any(GPUXid, GPUXidCount, GPUTensorActive)), Beside: "the NVLink domain of each host"},
-		{Class: "gpu_throttle", Full: all(any(GPUSMClock), throttle, any(GPUTemp), times), Coarse: all(any(GPUSMClock))},
-		{Class: "thermal_group", Full: all(any(GPUTemp), any(GPUSMClock)), Coarse: all(any(GPUTemp)), Beside: "the rack of each host"},
-		{Class: "gpu_fault", Full: all(any(GPUXidCount), any(GPURowRemapFailure), any(GPUUtil)), Coarse: all(any(GPUXid, GPUXidCount, GPUUtil, GPURowRemapFailure))},
-		{Class: "straggler_compute", Full: all(times, any(HostCPUPressure), any(GPUSMClock)), Coarse: all(times)},
+		{Class: "node_restart", Full: all(either(HostBootTime), either(TargetUp)), Coarse: all(either(HostBootTime))},
+		{Class: "pcie_degraded", Full: all(either(GPUPCIeWidth), either(GPUPCIeGen), either(GPUPCIeReplays)), Coarse: all(either(GPUPCIeReplays, GPUPCIeWidth, NICPCIeStall))},
+		{Class: "nvlink_degraded", Full: all(either(NVLinkErrors), timing), Coarse: all(either(NVLinkErrors, CollBusBandwidth))},
+		{Class: "nvlink_domain_fault", Full: all(xid, busy, either(HostParent)), Coarse: all(either(GPUXid, GPUXidCount, GPUTensorActive)), Beside: "the NVLink domain of each host"},
+		{Class: "gpu_throttle", Full: all(either(GPUSMClock), throttle, either(GPUTemp), times), Coarse: all(either(GPUSMClock))},
+		{Class: "thermal_group", Full: all(either(GPUTemp), either(GPUSMClock)), Coarse: all(either(GPUTemp)), Beside: "the rack of each host"},
+		{Class: "gpu_fault", Full: all(either(GPUXidCount), either(GPURowRemapFailure), either(GPUUtil)), Coarse: all(either(GPUXid, GPUXidCount, GPUUtil, GPURowRemapFailure))},
+		{Class: "straggler_compute", Full: all(times, either(HostCPUPressure), either(GPUSMClock)), Coarse: all(times)},
 		{Class: "rotating_straggler", Full: all(times), Coarse: all(times)},
-		{Class: "role_imbalance", Full: all(times, any(P2PExecTime)), Coarse: all(times), Beside: "a rank map where names do not tell the stages"},
-		{Class: "compute_comm_contention", Full: all(timing, any(GPUSMActive), any(GPUDRAMActive), any(StepTime)), Coarse: all(timing, busy)},
-		{Class: "collective_stall", Full: all(progress, busy, traffic, xid, any(GPUMemUsed)), Coarse: all(any(InspectorAge, CollInflightAge, CollOps, CollSequence, GPUTensorActive))},
-		{Class: "inefficient_collective", Full: all(any(CollBusy, CollOps), timing), Coarse: all(timing)},
-		{Class: "init_stall", Full: all(any(GPUMemUsed), progress, jobs), Coarse: all(any(GPUMemUsed), jobs)},
-		{Class: "telemetry_gap", Full: all(any(TargetUp), any(ScrapeOK)), Coarse: all(any(TargetUp))},
+		{Class: "role_imbalance", Full: all(times, either(P2PExecTime)), Coarse: all(times), Beside: "a rank map where names do not tell the stages"},
+		{Class: "compute_comm_contention", Full: all(timing, either(GPUSMActive), either(GPUDRAMActive), either(StepTime)), Coarse: all(timing, busy)},
+		{Class: "collective_stall", Full: all(progress, busy, traffic, xid, either(GPUMemUsed)), Coarse: all(either(InspectorAge, CollInflightAge, CollOps, CollSequence, GPUTensorActive))},
+		{Class: "inefficient_collective", Full: all(either(CollBusy, CollOps), timing), Coarse: all(timing)},
+		{Class: "init_stall", Full: all(either(GPUMemUsed), progress, jobs), Coarse: all(either(GPUMemUsed), jobs)},
+		{Class: "telemetry_gap", Full: all(either(TargetUp), either(ScrapeOK)), Coarse: all(either(TargetUp))},
 	}
 }

@@ -36,10 +36,9 @@ func parseSize(s string) (lo, hi float64, ok bool) {
 	if err != nil || !(lo >= 0) || math.IsInf(lo, 0) {
 		return 0, 0, false
 	}
-	hi = lo
 	if bucket {
 		loUnit := unit
-		b, loUnit = strings.TrimSpace(b), unit
+		b = strings.TrimSpace(b)
 		if body, u := splitUnit(strings.TrimSpace(a)); u > 1 { // "512KB-1MB"
 			if lo, err = strconv.ParseFloat(body, 64); err != nil {
 				return 0, 0, false

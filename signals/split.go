@@ -77,7 +77,7 @@ func wordKind(name string) GroupKind {
 // split finds the groups behind one key. A communicator id makes one group. A
 // name or its absence may stand for many: they are told apart only where
 // nranks, n_nodes, hosts and GPUs leave a single way to do it.
-func split(k commKey, c *comm, kind GroupKind, s *jobShape) []part {
+func split(k commKey, c *comm, kind GroupKind) []part {
 	whole := func(d Derivation) []part { return []part{{Group: Group{Kind: kind, Derived: d}}} }
 	named := k.comm != "" && !strings.EqualFold(k.comm, "unknown")
 	n, nodes := int(k.nranks), int(k.nnodes)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -284,5 +283,5 @@ func (d *demo) heading(s string) {
 }
 
 func (d *demo) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(io.Writer(d.stdout), format, args...)
+	_, _ = fmt.Fprintf(d.stdout, format, args...)
 }

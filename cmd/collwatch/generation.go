@@ -137,11 +137,9 @@ func (g *generation) run(ctx context.Context, each func(engine.Tick, int)) error
 	select {
 	case failed = <-errs:
 		stopLoop()
-		<-loop
+		failed = errors.Join(failed, ignoreCanceled(<-loop))
 	case failed = <-loop:
-		if errors.Is(failed, context.Canceled) {
-			failed = nil
-		}
+		failed = ignoreCanceled(failed)
 	}
 	stop()
 	wg.Wait()
@@ -151,6 +149,13 @@ func (g *generation) run(ctx context.Context, each func(engine.Tick, int)) error
 		}
 	}
 	return failed
+}
+
+func ignoreCanceled(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) error {

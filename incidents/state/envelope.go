@@ -37,11 +37,11 @@ func seal(name string, schema int, data []byte, now time.Time) ([]byte, error) {
 
 // unseal checks the header and returns the data.
 func unseal(name string, schema int, file []byte) (int, []byte, error) {
-	first, data, found := bytes.Cut(file[:min(len(file), maxHeader)], []byte{'\n'})
+	first, _, found := bytes.Cut(file[:min(len(file), maxHeader)], []byte{'\n'})
 	if !found {
 		return 0, nil, errors.New("no first line: empty or cut")
 	}
-	data = file[len(first)+1:]
+	data := file[len(first)+1:]
 	var h header
 	if err := json.Unmarshal(first, &h); err != nil {
 		return 0, nil, fmt.Errorf("first line: %w", err)

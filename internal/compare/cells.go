@@ -88,7 +88,7 @@ func (r *row) record() Row {
 	}
 	for m := range rowMetrics {
 		if xs := r.cells[m].done(); len(xs) > 0 {
-			out.Series = append(out.Series, Series{m, reduce(xs, maxBlocks)})
+			out.Series = append(out.Series, Series{m, reduce(xs)})
 		}
 	}
 	return out

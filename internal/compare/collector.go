@@ -126,13 +126,11 @@ func (c *Collector) take(s *signals.Snapshot, f *signals.Frame, id signals.ID) {
 		if m == nil {
 			continue
 		}
-		at := f.Stamp[i]
 		if len(f.Dump) > i && f.Dump[i] != 0 {
-			at = f.Dump[i]
-			if at == m.dump[kindOf(id)] {
+			if f.Dump[i] == m.dump[kindOf(id)] {
 				continue // the same file, read again
 			}
-			m.dump[kindOf(id)] = at
+			m.dump[kindOf(id)] = f.Dump[i]
 		}
 		if c.early(m.job, f.Stamp[i]) {
 			continue
@@ -221,7 +219,7 @@ func (c *Collector) Record() *Record {
 	slices.SortFunc(rec.Rows, func(a, b Row) int { return compareKeys(a.Key, b.Key) })
 	for m := firstOfRun; m < numMetrics; m++ {
 		if xs := c.run[m].done(); len(xs) > 0 {
-			rec.Run = append(rec.Run, Series{m, reduce(xs, maxBlocks)})
+			rec.Run = append(rec.Run, Series{m, reduce(xs)})
 		}
 	}
 	return rec

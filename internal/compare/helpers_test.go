@@ -40,7 +40,7 @@ func (r rowOf) row() Row {
 	}
 	add := func(m Metric, xs []float64, level float64) {
 		if level > 0 {
-			out.Series = append(out.Series, Series{m, reduce(xs, maxBlocks)})
+			out.Series = append(out.Series, Series{m, reduce(xs)})
 		}
 	}
 	add(Time, times, r.time)

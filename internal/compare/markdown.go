@@ -16,16 +16,16 @@ func WriteMarkdown(w io.Writer, res *Result) error {
 	for _, n := range res.Notes {
 		fmt.Fprintf(b, "- note: %s\n", md(n))
 	}
-	b.WriteString("\n| operation | verdict | mean time | bus bandwidth | transfer | waiting | share |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	_, _ = b.WriteString("\n| operation | verdict | mean time | bus bandwidth | transfer | waiting | share |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for i := range res.Rows {
 		r := &res.Rows[i]
 		fmt.Fprintf(b, "| %s | %s %s |", md(r.Key().String()), mark(r.Verdict), r.Verdict)
 		for m := range rowMetrics {
 			fmt.Fprintf(b, " %s |", mdCell(r.Of(m)))
 		}
-		b.WriteString("\n")
+		_, _ = b.WriteString("\n")
 	}
-	b.WriteString("\n")
+	_, _ = b.WriteString("\n")
 	for i := range res.Rows {
 		r := &res.Rows[i]
 		if r.Verdict == NoDifference {
@@ -34,7 +34,7 @@ func WriteMarkdown(w io.Writer, res *Result) error {
 		fmt.Fprintf(b, "- **%s**: %s: %s\n", md(r.Key().String()), r.Verdict, md(strings.Join(append([]string{r.Why}, r.Causes...), "; ")))
 	}
 	if len(res.Run) > 0 {
-		b.WriteString("\n| whole run | baseline | candidate | change | interval |\n| --- | --- | --- | --- | --- |\n")
+		_, _ = b.WriteString("\n| whole run | baseline | candidate | change | interval |\n| --- | --- | --- | --- | --- |\n")
 		for i := range res.Run {
 			e := &res.Run[i]
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s to %s |\n", e.Metric.Title(), e.Metric.Format(e.Base), e.Metric.Format(e.Cand),
@@ -82,13 +82,13 @@ func md(s string) string {
 			b.WriteByte(' ')
 		case r < 0x20:
 		case r == '<':
-			b.WriteString("&lt;")
+			_, _ = b.WriteString("&lt;")
 		case r == '>':
-			b.WriteString("&gt;")
+			_, _ = b.WriteString("&gt;")
 		case r == '&':
-			b.WriteString("&amp;")
+			_, _ = b.WriteString("&amp;")
 		case r == '@':
-			b.WriteString("&#64;")
+			_, _ = b.WriteString("&#64;")
 		case strings.ContainsRune("\\`*_{}[]#|!~", r):
 			b.WriteByte('\\')
 			b.WriteRune(r)

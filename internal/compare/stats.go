@@ -111,11 +111,11 @@ func clip(xs []float64) []float64 {
 // autoregressive process of order one are worth.
 func effective(n int, phi float64) float64 { return float64(n) * (1 - phi) / (1 + phi) }
 
-// reduce cuts values in the order of time into at most most blocks of equal
+// reduce cuts values in the order of time into at most maxBlocks blocks of equal
 // length and takes the median of each. A short rest at the end joins the last
 // block.
-func reduce(xs []float64, most int) []float64 {
-	per := (len(xs) + most - 1) / most
+func reduce(xs []float64) []float64 {
+	per := (len(xs) + maxBlocks - 1) / maxBlocks
 	if per <= 1 {
 		return slices.Clone(xs)
 	}

@@ -44,7 +44,7 @@ func TestReduceKeepsTheWholeTime(t *testing.T) {
 		for i := range xs {
 			xs[i] = float64(i)
 		}
-		out := reduce(xs, 48)
+		out := reduce(xs)
 		require.NotEmpty(t, out)
 		require.LessOrEqual(t, len(out), 48)
 		require.IsNonDecreasing(t, out)
