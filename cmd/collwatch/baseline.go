@@ -29,7 +29,10 @@ func baselineCommand(app *kingpin.Application) (string, action) {
 			return err
 		}
 		defer p.close()
-		rec, err := readOperand(ctx, cfg, p, newSearch(cfg, p, *data.search, time.Now()), o, newProgress(e.stderr))
+		if o.span, err = newSearch(cfg, p, *data.search, time.Now()).spanOf(ctx, p, o); err != nil {
+			return fmt.Errorf("baseline save: %w", err)
+		}
+		rec, err := readOperand(ctx, cfg, p, o, newProgress(e.stderr))
 		if err != nil {
 			return fmt.Errorf("baseline save: %w", err)
 		}

@@ -111,6 +111,7 @@ var commands = []func(*kingpin.Application) (string, action){
 	compareCommand,
 	baselineCommand,
 	topologyCommand,
+	reportCommand,
 	versionCommand,
 }
 

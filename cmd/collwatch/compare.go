@@ -69,10 +69,17 @@ func runCompare(ctx context.Context, e *env, f *compareFlags) error {
 		return err
 	}
 	defer p.close()
-	find, bar := newSearch(cfg, p, *f.data.search, time.Now()), newProgress(e.stderr)
+	find := newSearch(cfg, p, *f.data.search, time.Now())
+	sides := []operand{base, cand}
+	for i := range sides { // before anything long: a wrong name is told at once
+		if sides[i].span, err = find.spanOf(ctx, p, sides[i]); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
+	bar := newProgress(e.stderr)
 	records := [2]*compare.Record{}
-	for i, o := range []operand{base, cand} {
-		if records[i], err = readOperand(ctx, cfg, p, find, o, bar); err != nil {
+	for i, o := range sides {
+		if records[i], err = readOperand(ctx, cfg, p, o, bar); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
 	}

@@ -75,7 +75,8 @@ func readStep(s span, dump time.Duration) time.Duration {
 }
 
 // readRecord reads a span into a record.
-func readRecord(ctx context.Context, cfg *config.Config, p *past, o operand, s span, bar *progress) (*compare.Record, error) {
+func readRecord(ctx context.Context, cfg *config.Config, p *past, o operand, bar *progress) (*compare.Record, error) {
+	s := o.span
 	opts, err := signalOptions(cfg)
 	if err != nil {
 		return nil, usageError(err)
@@ -122,8 +123,9 @@ func only(o *signals.Options, ids []signals.ID) {
 	}
 }
 
-// readOperand makes the record of an operand: from the data, or a saved one.
-func readOperand(ctx context.Context, cfg *config.Config, p *past, find search, o operand, bar *progress) (*compare.Record, error) {
+// readOperand makes the record of an operand, whose span is known: from the data,
+// or a saved one.
+func readOperand(ctx context.Context, cfg *config.Config, p *past, o operand, bar *progress) (*compare.Record, error) {
 	if o.file != "" {
 		f, err := os.Open(o.file)
 		if err != nil {
@@ -136,9 +138,5 @@ func readOperand(ctx context.Context, cfg *config.Config, p *past, find search, 
 		}
 		return rec, nil
 	}
-	s, err := find.spanOf(ctx, p, o)
-	if err != nil {
-		return nil, err
-	}
-	return readRecord(ctx, cfg, p, o, s, bar)
+	return readRecord(ctx, cfg, p, o, bar)
 }

@@ -23,6 +23,7 @@ type operand struct {
 	job      string
 	from, to time.Time // zero if the job's own
 	file     string
+	span     span // worked out by search.spanOf
 }
 
 // parseOperand reads JOB, FROM..TO, JOB@FROM..TO or, where files are allowed, the
@@ -175,7 +176,10 @@ func (s search) find(ctx context.Context, p *past, job string) (span, error) {
 
 // spanOf is the time to read for an operand.
 func (s search) spanOf(ctx context.Context, p *past, o operand) (span, error) {
-	if o.from.IsZero() {
+	switch {
+	case o.file != "":
+		return span{}, nil
+	case o.from.IsZero():
 		return s.find(ctx, p, o.job)
 	}
 	return span{from: o.from, to: o.to}, nil

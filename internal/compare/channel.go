@@ -3,6 +3,7 @@ package compare
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -17,6 +18,8 @@ type channelKey struct {
 // did, because only then they can be compared: a window of a rare operation is
 // as long as it takes.
 type channel struct {
+	each    func(*Window)
+	things  []signals.Entity // of the members
 	row     *row
 	op      string
 	known   bool // the membership is known
@@ -77,6 +80,7 @@ func (ch *channel) member(thing signals.Entity, job string) *member {
 	m := &member{ch: ch, job: job}
 	ch.index[thing] = len(ch.members)
 	ch.members = append(ch.members, m)
+	ch.things = append(ch.things, thing)
 	return m
 }
 
@@ -158,6 +162,9 @@ func (ch *channel) close(now int64) {
 		ch.split(&out, times, leasts, lowest)
 	}
 	out.bytes = bytes.value()
+	if ch.each != nil && len(times) > 0 {
+		ch.each(ch.window(now, times))
+	}
 	for _, m := range ch.members {
 		m.idle++
 		if m.acc[kindTime].n+m.acc[kindBandwidth].n > 0 {
@@ -200,3 +207,37 @@ func average(xs []float64) float64 {
 	}
 	return m.value()
 }
+
+// Window is what the members of one communicator showed in one window.
+type Window struct {
+	At  time.Time
+	Key Key
+	// Members and their mean times in seconds, NaN for who showed none.
+	Members []signals.Entity
+	Times   []float64
+	// Comparable says that enough members of a known communicator are there, and
+	// that their operations end together: the differences of times are waiting.
+	Comparable bool
+
+	seen []float64
+}
+
+func (ch *channel) window(now int64, times []float64) *Window {
+	w := &Window{
+		At: time.UnixMilli(now).UTC(), Key: ch.row.Key, Members: ch.things, Times: make([]float64, len(ch.members)),
+		Comparable: ch.comparable(len(times)), seen: times,
+	}
+	for i, m := range ch.members {
+		w.Times[i] = m.acc[kindTime].value()
+	}
+	return w
+}
+
+// Mean is the mean time of the members.
+func (w *Window) Mean() float64 { return average(w.seen) }
+
+// Median is the median time of the members.
+func (w *Window) Median() float64 { return median(w.seen) }
+
+// Least is the time of the member that waited least.
+func (w *Window) Least() float64 { return slices.Min(w.seen) }

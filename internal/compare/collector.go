@@ -20,14 +20,18 @@ type Options struct {
 	// communicator are compared, two dumps if zero: they dump on phases of their
 	// own, and two dumps let the phases cancel.
 	Window time.Duration
-	// Skip is how many dumps at the start of a job do not count, 10 if zero:
-	// connections are set up, memory is allocated, kernels are compiled.
+	// Skip is how many dumps at the start of a job do not count, 10 if zero, none
+	// if negative: connections are set up, memory is allocated, kernels are
+	// compiled.
 	Skip int
 	// From is where reading begins. A job whose first value comes more than two
 	// dumps later started inside, and only then its start is left out.
 	From time.Time
 	// Starts says that the job is known to start where reading begins.
 	Starts bool
+	// Each, if not nil, sees every window of every communicator. The window is
+	// valid during the call.
+	Each func(*Window)
 }
 
 // Collector turns the snapshots of one time span into a Record. It is used by
@@ -157,7 +161,7 @@ func (c *Collector) early(job string, at int64) bool {
 		}
 		c.starts[job] = start
 	}
-	return start != 0 && at < start+int64(c.o.Skip)*c.o.Dump.Milliseconds()
+	return start != 0 && at < start+int64(max(c.o.Skip, 0))*c.o.Dump.Milliseconds()
 }
 
 // member finds where a row of a frame belongs; nil if it is none of ours.
@@ -190,7 +194,7 @@ func (c *Collector) place(s *signals.Snapshot, id signals.EntityID, e signals.En
 	}
 	ch := c.channels[ck]
 	if ch == nil {
-		ch = &channel{row: r, known: known, op: e.Op, index: map[signals.Entity]int{}, lowest: -1}
+		ch = &channel{each: c.o.Each, row: r, known: known, op: e.Op, index: map[signals.Entity]int{}, lowest: -1}
 		c.channels[ck] = ch
 	}
 	thing := e.Thing()

@@ -10,7 +10,7 @@ import (
 // WriteMarkdown writes a result as Markdown, as a comment on a change or a
 // summary of a pipeline shows it.
 func WriteMarkdown(w io.Writer, res *Result) error {
-	b := bufio.NewWriter(w)
+	b, md := bufio.NewWriter(w), EscapeMarkdown
 	fmt.Fprintf(b, "## %s %s\n\n%s.\n\n", mark(res.Verdict), title(res.Verdict), md(res.Why))
 	fmt.Fprintf(b, "- baseline: %s\n- candidate: %s\n", md(Describe(res.Base)), md(Describe(res.Cand)))
 	for _, n := range res.Notes {
@@ -72,9 +72,9 @@ func mark(v Verdict) string {
 	return ""
 }
 
-// md makes a foreign text harmless in Markdown and in tables: labels may hold
+// EscapeMarkdown makes a foreign text harmless in Markdown and in tables: labels may hold
 // anything, and a comment must not ping people or load pictures.
-func md(s string) string {
+func EscapeMarkdown(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
