@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -216,10 +217,23 @@ func TestExitCodes(t *testing.T) {
 	require.True(t, strings.HasPrefix(text[strings.Index(text, "{"):], "{\n  \"verdict\": \"regression\""), text)
 }
 
+// cpu reports the processor time of an iteration: wall time on a busy machine
+// says little.
+func cpu(b *testing.B) (done func()) {
+	used := func() time.Duration {
+		var u syscall.Rusage
+		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	before := used()
+	return func() { b.ReportMetric((used()-before).Seconds()/float64(b.N), "cpu-s/op") }
+}
+
 // BenchmarkCompareDay compares two jobs of 24 h, reading included.
 func BenchmarkCompareDay(b *testing.B) {
 	p, _ := pair(b, 16, 24*time.Hour, 1.1)
 	defer p.close()
+	defer cpu(b)()
 	for b.Loop() {
 		require.Equal(b, compare.Regression, compareJobs(b, p, "48213", "48300").Verdict)
 	}
@@ -231,6 +245,7 @@ func BenchmarkReportDay(b *testing.B) {
 	p, start := pair(b, 16, 24*time.Hour, 1.1)
 	defer p.close()
 	s := span{from: start, to: start.Add(24 * time.Hour)}
+	defer cpu(b)()
 	for b.Loop() {
 		cfg := config.Default()
 		cfg.Global.Interval = config.Duration(reportStep(s, cfg.Global.Interval.Std(), 0))
