@@ -33,9 +33,9 @@ TEST_FLAGS   ?=
 PACKAGES     ?= ./...
 
 MODULE := github.com/collwatch/collwatch
-# Days of simulated time through the line of one tick, which is one goroutine: the race detector would cost ten times the
-# time and find nothing that the tests of the packages do not.
-REPLAYS := ./internal/score
+# Days of simulated time through the line of one tick, or through PromQL, in one goroutine: the race detector would cost
+# ten times the time and find nothing that the tests of the packages do not.
+REPLAYS := ./internal/score ./rules
 
 .PHONY: help
 help: ## list the targets

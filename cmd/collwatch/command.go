@@ -112,6 +112,7 @@ var commands = []func(*kingpin.Application) (string, action){
 	baselineCommand,
 	topologyCommand,
 	reportCommand,
+	rulesGenerateCommand,
 	versionCommand,
 }
 

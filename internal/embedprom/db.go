@@ -220,6 +220,15 @@ func (db *DB) Storage() storage.Queryable { return db.store }
 // Engine gives the query engine and its parser, for the HTTP API on top of it.
 func (db *DB) Engine() (*promql.Engine, parser.Parser) { return db.engine, db.parser }
 
+// Appendable lets a rule engine on top of a storage that Open made write what
+// it records.
+func (db *DB) Appendable() storage.AppendableV2 { return appendable{db} }
+
+type appendable struct{ db *DB }
+
+// AppenderV2 implements storage.AppendableV2.
+func (a appendable) AppenderV2(ctx context.Context) storage.AppenderV2 { return a.db.head.AppenderV2(ctx) }
+
 // sharedQuerier narrows a querier of all times to [mint, maxt] and leaves its
 // end to the owner.
 type sharedQuerier struct {

@@ -1,0 +1,68 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// Byte rates do not tell one member of a ring from another; they do tell
+// traffic of others and a port that is no longer used.
+const (
+	trafficAbove = 1.5  // of what the sister ports do, relative to their own past
+	trafficGone  = 0.02 // of the sister ports
+)
+
+func nicContention(b *builder) {
+	tx, times := b.need(signals.NICTx), timing(b)
+	if !b.jobs {
+		b.missing = append(b.missing, signals.JobOnNode)
+	}
+	if b.blind("foreign_traffic") {
+		return
+	}
+	past := b.record("nic_port:nic_tx_past:avg1h", "what a busy port sent in the hour before, in the same job", "avg_over_time(%s[1h] offset 15m) > %s and on (host) (%s and %s offset 75m)",
+		tx, num(trafficBusy), jobSingle, jobSingle)
+	ratio := b.record("nic_port:nic_tx_per_past:ratio", "against that past", "%s / %s", tx, past)
+	slow := b.record("host:coll_exec_time_per_past:ratio", "how much slower collectives of a host are than in the hour before",
+		"avg by (host) (%s / avg_over_time(%s[1h] offset 15m))", times, times)
+	all := with(fabric(signals.NICTx, 4, flat(1e10)), collectives(4, step{0.004, 180}, step{0.006, 120})...)
+	quiet := with(fabric(signals.NICTx, 4, step{1e10, 180}, step{2e10, 120}), collectives(4, step{0.004, 180}, step{0.006, 120})...)
+	b.add(alert{
+		reason: "foreign_traffic", severity: "warning", kind: "nic", scope: "job", owner: "workload", level: "nic_port", hold: b.o.Limits.ErrorsHold,
+		evidence: fmt.Sprintf("%s > on (host) group_left () (%s * quantile by (host) (0.5, %s)) and on (host) (count by (host) (%s) >= 3) and on (host) (%s > 1.1)",
+			ratio, num(trafficAbove), ratio, ratio, slow),
+		summary: "carries {{ printf \"%.1f\" $value }} times what it did, its sister ports do not, and collectives are slower",
+		next:    "find the other traffic on this card (storage, second tenant, second job) and move it to the storage card; this is no hardware case",
+		test: testCase{
+			fire: with(all, in(signals.NICTx, "node0", "mlx5_0", step{1e10, 180}, step{2e10, 40}, step{1e10, 100})), quiet: quiet,
+			about: "all ports of all hosts carry more: a phase that communicates more", at: 100, clear: 125, want: on("node0", "mlx5_0", 2),
+		},
+	})
+}
+
+func nicUnused(b *builder) {
+	tx := b.need(signals.NICTx)
+	inc := b.needs(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow})
+	state := b.need(signals.NICState)
+	if b.blind("traffic_moved") {
+		return
+	}
+	idle := fmt.Sprintf("%s < on (host) group_left () (%s * (quantile by (host) (0.5, %s) > %s)) and on (host) (count by (host) (%s) >= 3) and %s == 4",
+		tx, num(trafficGone), tx, num(trafficBusy), tx, state)
+	const name = "nic_port:nic_unused_after_flap_traffic_moved:evidence"
+	events := fabricOf(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow}, 4, flat(0))
+	base := with(with(fabric(signals.NICState, 4, flat(4)), fabric(signals.NICTx, 4, flat(1e10))...), events...)
+	b.add(alert{
+		reason: "traffic_moved", severity: "warning", kind: "nic", scope: "job", owner: "workload", level: "nic_port", hold: b.o.Limits.ErrorsHold,
+		evidence: fmt.Sprintf("(%s) and ((max_over_time(%s[1h]) > %s and max_over_time(%s[1h]) >= 1) or last_over_time(%s[10m]))", idle, tx, num(trafficBusy), inc, name),
+		summary:  "is up again after it lost its link, but unused ({{ $value | humanize }}B/s) while its sister ports carry the traffic",
+		next:     "restart the job: NCCL does not return to a NIC that came back; no repair is needed for this",
+		test: testCase{
+			fire: with(base, in(signals.NICTx, "node0", "mlx5_0", step{1e10, 20}, step{0, 200}, step{1e10, 60}),
+				inOf(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow}, "node0", "mlx5_0", step{0, 20}, step{1, 1}, step{0, 250})),
+			quiet: with(base, in(signals.NICTx, "node0", "mlx5_0", flat(0))), about: "a spare port that is idle since the job's start", at: 90, clear: 125,
+			want: on("node0", "mlx5_0", 0),
+		},
+	})
+}

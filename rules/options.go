@@ -1,0 +1,139 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/signals"
+)
+
+// Options says what to generate.
+type Options struct {
+	// Target is the name of a [Profile].
+	Target string
+	// CRD wraps the rules into a PrometheusRule resource, with its namespace
+	// and the labels by which an operator selects it.
+	CRD            bool
+	Namespace      string
+	ResourceLabels map[string]string
+	// Single puts all rules into one file, without unit tests.
+	Single bool
+	// Interval is that of the groups.
+	Interval time.Duration
+	// Labels are added to every alert. They may not be one of the contract.
+	Labels map[string]string
+	// Classes limits the output to these, if there are any; Disabled takes
+	// classes away.
+	Classes, Disabled []string
+	// MaxPerGroup splits groups; 0 means the limit of the target.
+	MaxPerGroup int
+	// Metrics are the names that exist on the source; nil means all.
+	Metrics []string
+	// RunbookURL is where runbooks are; {class} is replaced, or the class is
+	// appended. "" leaves the annotation out.
+	RunbookURL string
+	// Version is that of the program, for the header.
+	Version string
+	// Limits are the thresholds.
+	Limits Limits
+}
+
+// Limits are the thresholds that the daemon reads from its configuration too,
+// so that both say the same.
+type Limits struct {
+	// BootGrace is the time after a boot in which links may still come up.
+	BootGrace time.Duration
+	// LeafRestart is the time in which a switch may come back.
+	LeafRestart time.Duration
+	// FlapWindow is the time in which link losses are counted together.
+	FlapWindow time.Duration
+	// ErrorsHold and ErrorsCritical are how long error counters must rise.
+	ErrorsHold, ErrorsCritical time.Duration
+}
+
+// flapWindow is the time in which the diagnosis counts the link losses of a port
+// together.
+const flapWindow = 10 * time.Minute
+
+// FromConfig takes the options from a configuration.
+func FromConfig(c *config.Config) Options {
+	r := &c.Rules
+	return Options{
+		Target: r.Profile, CRD: r.Format == "crd", Namespace: r.Namespace, ResourceLabels: r.ResourceLabels,
+		Interval: r.Interval.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
+		RunbookURL: c.Incidents.RunbookURL.String(),
+		Limits: Limits{
+			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapWindow: flapWindow,
+			ErrorsHold: c.Detectors.Counters.Hold.Std(), ErrorsCritical: c.Diagnosis.BitErrorsCritical.Std(),
+		},
+	}
+}
+
+// Default returns the options of an empty configuration.
+func Default() Options {
+	c := config.Default()
+	return FromConfig(&c)
+}
+
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+// contractLabels identify an alert; a site may not give them another meaning.
+func contractLabels() []string {
+	return []string{"alertname", "class", "severity", "job_id", "suspect_kind", "suspect_node", "suspect_device", "scope", "owner_domain", "source"}
+}
+
+// check finds all mistakes at once.
+func (o *Options) check() error {
+	var errs []error
+	if _, err := FindProfile(o.Target); err != nil {
+		errs = append(errs, err)
+	}
+	known := ClassNames()
+	for _, list := range [][]string{o.Classes, o.Disabled} {
+		for _, c := range list {
+			if !slices.Contains(known, c) {
+				errs = append(errs, fmt.Errorf("class %q does not exist%s", c, suggest(c, known)))
+			}
+		}
+	}
+	for _, l := range slices.Sorted(maps.Keys(o.Labels)) {
+		switch {
+		case !labelName.MatchString(l) || strings.HasPrefix(l, "__"):
+			errs = append(errs, fmt.Errorf("label %q: a name has letters, digits and underscores only, as older servers know no other", l))
+		case slices.Contains(contractLabels(), l):
+			errs = append(errs, fmt.Errorf("label %q identifies an alert of collwatch and cannot be set", l))
+		}
+	}
+	if o.Interval < time.Second || o.Interval > 5*time.Minute {
+		errs = append(errs, fmt.Errorf("interval %s: the rules need one between 1s and 5m", o.Interval))
+	}
+	if o.MaxPerGroup < 0 {
+		errs = append(errs, fmt.Errorf("rules per group must be 0 (no limit) or more, got %d", o.MaxPerGroup))
+	}
+	return errors.Join(errs...)
+}
+
+// ClassNames lists all classes of fault, in the order of the vocabulary.
+func ClassNames() []string {
+	var out []string
+	for _, r := range signals.Requirements() {
+		out = append(out, r.Class)
+	}
+	return out
+}
+
+// alertName is the daemon's name of an alert: CollwatchNicDegraded.
+func alertName(class string) string {
+	var b strings.Builder
+	b.WriteString("Collwatch")
+	for _, word := range strings.Split(class, "_") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
