@@ -44,7 +44,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 func TestIndexHasEveryPage(t *testing.T) {
 	index, err := os.ReadFile("README.md")
 	require.NoError(t, err)
-	for _, pattern := range []string{"*.md", "*/README.md"} {
+	for _, pattern := range []string{"*.md", "*/*.md"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {
