@@ -17,7 +17,7 @@ func timing(b *builder) string {
 			v := fmt.Sprintf("sum by (job_id, node, gpu, comm, op, size_class, nranks, n_nodes, algo) (rate(%s[%s]))", metric, span(rateWindow))
 			return fmt.Sprintf("sum by (%s) (%s)", by, relabel(relabel(v, "host", "node", hostPattern, "$1"), "size", "size_class", "(.+)", "$1"))
 		}
-		own := half("collwatch_nccl_busy_seconds_total") + " / (" + half("collwatch_nccl_ops_completed_total") + " > 0)"
+		own := relabel(half("collwatch_nccl_busy_seconds_total")+" / ("+half("collwatch_nccl_ops_completed_total")+" > 0)", "gpu", "gpu", gpuPattern, "GPU$1")
 		if rest := b.normal(reading{id: signals.CollExecTime}); rest != "" {
 			own += " or on (host) " + b.fresh(rest)
 		}

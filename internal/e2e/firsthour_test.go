@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/collwatch/collwatch/signals"
 	"github.com/collwatch/collwatch/sim"
 )
 
@@ -39,6 +41,20 @@ func TestFirstHour(t *testing.T) {
 		require.Equal(t, first.StartsAt, got[0].StartsAt, what)
 		require.Equal(t, "active", got[0].Status.State, what)
 	}
+
+	t.Run("coverage tells what is here and what is missing", func(t *testing.T) {
+		out, err := exec.CommandContext(t.Context(), r.bin, "coverage", "--format", "json", "--config", r.config).Output()
+		require.NoError(t, err)
+		var c signals.Coverage
+		require.NoError(t, json.Unmarshal(out, &c))
+		text, err := exec.CommandContext(t.Context(), r.bin, "coverage", "--config", r.config).Output()
+		require.NoError(t, err)
+		t.Logf("%s", text)
+		require.Contains(t, string(text), "nic_rate")
+		require.Contains(t, string(text), "inspector_age")
+		require.Equal(t, signals.LevelFull, c.Class("link_down"), "ports are there")
+		require.Equal(t, signals.LevelBlind, c.Class("pfc_storm"), "nobody exports pause counters here")
+	})
 
 	t.Run("a bad configuration changes nothing", func(t *testing.T) {
 		good, err := os.ReadFile(r.config)
