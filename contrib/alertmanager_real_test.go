@@ -50,7 +50,7 @@ func TestExampleInRealAlertmanager(t *testing.T) {
 		}
 		return len(alerts["collwatch-rules"].Status.InhibitedBy) == 1
 	}
-	require.Eventually(t, read, 20*time.Second, 100*time.Millisecond, "the raw alert is inhibited")
+	require.Eventually(t, read, time.Minute, 100*time.Millisecond, "the raw alert is inhibited")
 	require.Empty(t, alerts["collwatch"].Status.InhibitedBy)
 	require.Equal(t, []map[string]string{{"name": "on-call"}}, alerts["collwatch"].Receivers)
 }

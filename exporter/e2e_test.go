@@ -44,7 +44,7 @@ func served(t *testing.T, r *ring, control *Control) (scrape func() view, url st
 // until scrapes until the condition holds.
 func until(t *testing.T, scrape func() view, what string, ok func(view) bool) view {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		v := scrape()
 		if ok(v) {

@@ -57,7 +57,7 @@ scrape_configs:
 	require.Eventually(t, func() bool {
 		require.NoError(t, c.Instant(t.Context(), "demo_metric", time.Now(), &r))
 		return r.Len() == 1
-	}, 30*time.Second, 200*time.Millisecond)
+	}, time.Minute, 200*time.Millisecond)
 	require.Equal(t, `a "b" }`, c.Interner().Get(r.Refs[0], "note"))
 	require.Equal(t, 42.5, r.Of(0)[0].V)
 
@@ -127,7 +127,7 @@ func TestAlertmanagers(t *testing.T) {
 	const config = "route: {receiver: none}\nreceivers: [{name: none}]\n"
 	a := realserver.StartAlertmanager(t, config)
 	b := realserver.StartAlertmanager(t, config, a.Cluster)
-	require.Eventually(t, func() bool { return len(peers(t, b.URL)) == 2 }, 30*time.Second, 200*time.Millisecond)
+	require.Eventually(t, func() bool { return len(peers(t, b.URL)) == 2 }, time.Minute, 200*time.Millisecond)
 	resp, err := http.Post(a.URL+"/api/v2/alerts", "application/json", bytes.NewReader([]byte(`[{"labels":{"alertname":"X"}}]`)))
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())

@@ -95,7 +95,9 @@ func goLive(t *testing.T, m *incidents.Manager, targets ...Target) *live {
 		m = incidents.NewManager(incidents.Options{External: map[string]string{"cluster": "alpha"}})
 	}
 	n, err := New(Options{
-		Source: m, Targets: targets, Interval: 500 * time.Millisecond, ResendDelay: 500 * time.Millisecond,
+		// Alerts live for four intervals: on a machine that stands still for
+		// seconds they must not lapse between two repetitions.
+		Source: m, Targets: targets, Interval: 10 * time.Second, ResendDelay: 500 * time.Millisecond,
 		PollInterval: 200 * time.Millisecond, ReadbackInterval: 500 * time.Millisecond, DrainTimeout: time.Second,
 		Renderer: &incidents.Renderer{ExternalURL: "http://collwatch:9877"},
 	})
@@ -116,7 +118,7 @@ func (l *live) tick(n int, vs ...diagnosis.Verdict) {
 
 func (l *live) eventually(what string, ok func() bool) {
 	l.t.Helper()
-	require.Eventually(l.t, ok, 20*time.Second, 50*time.Millisecond, what)
+	require.Eventually(l.t, ok, time.Minute, 50*time.Millisecond, what)
 }
 
 // there returns the alerts of a server by suspect node and severity.
