@@ -53,7 +53,7 @@ FAULT ?= nic
 ALERTMANAGER ?=
 .PHONY: demo
 demo: build ## simulate a cluster with a fault and show the alert (FAULT=nic|straggler|stall|none, ALERTMANAGER=URL)
-	bin/collwatch demo --fault $(FAULT) $(if $(ALERTMANAGER),--alertmanager $(ALERTMANAGER))
+	bin/collwatch demo --fault $(FAULT) $(if $(ALERTMANAGER),--alertmanager.url $(ALERTMANAGER))
 
 # The servers of the end-to-end tests, built into the cache of the user. Here and not in the tests, so that the first
 # build of all does not count against their time.
