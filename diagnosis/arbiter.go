@@ -184,6 +184,7 @@ func (c *Case) arbitrate(all []Hypothesis) []Verdict {
 		}
 		c.fold(l, folded[l])
 		l.Evidence = tidy(l.Evidence)
+		l.fillCommand()
 		c.memory.settle(&l.Verdict, c.Now)
 		out = append(out, l.Verdict)
 	}
