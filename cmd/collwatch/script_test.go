@@ -67,7 +67,7 @@ func writeScenario(ts *testscript.TestScript, neg bool, args []string) {
 		s.After = time.Duration(minutes) * time.Minute
 	}
 	om := sim.NewOpenMetrics()
-	run, err := s.New(sim.Params{Seed: 11, Onset: 20 * time.Minute, Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, om)
+	run, err := s.New(sim.Params{Seed: 11, Start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, om)
 	ts.Check(err)
 	ts.Check(run.Cluster.Run(context.Background(), run.Until))
 	f, err := os.Create(ts.MkAbs(args[1]))
