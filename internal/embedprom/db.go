@@ -227,7 +227,9 @@ func (db *DB) Appendable() storage.AppendableV2 { return appendable{db} }
 type appendable struct{ db *DB }
 
 // AppenderV2 implements storage.AppendableV2.
-func (a appendable) AppenderV2(ctx context.Context) storage.AppenderV2 { return a.db.head.AppenderV2(ctx) }
+func (a appendable) AppenderV2(ctx context.Context) storage.AppenderV2 {
+	return a.db.head.AppenderV2(ctx)
+}
 
 // sharedQuerier narrows a querier of all times to [mint, maxt] and leaves its
 // end to the owner.
