@@ -12,7 +12,6 @@ import (
 // of their clock.
 const (
 	clockBelow = 0.93 // with a reason
-	clockFar   = 0.8  // with heat or a throttle counter
 	busyUtil   = 0.5
 )
 
@@ -55,7 +54,7 @@ func gpuThrottle(b *builder) {
 		// Ten degrees above the same host's median: heat that the others do not
 		// have, whatever the model allows.
 		hot := fmt.Sprintf("(%s > on (host) group_left () (10 + quantile by (host) (0.5, %s)))", temp, temp)
-		why = append(why, fmt.Sprintf("(%s) and on (host, gpu) %s", low(clockFar), hot))
+		why = append(why, fmt.Sprintf("(%s) and on (host, gpu) %s", low(b.o.Limits.ThrottleClock), hot))
 		fire = with(fire, gpu(signals.GPUTemp, "node0", 3, step{60, 20}, step{88, 40}, step{60, 40}))
 	}
 	if len(why) == 0 {

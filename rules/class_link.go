@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -59,7 +60,7 @@ func linkDown(b *builder) {
 
 func linkFlap(b *builder) {
 	l := b.o.Limits
-	inc := b.needs(reading{id: signals.NICLinkDowned, increase: l.FlapWindow})
+	inc := b.needs(reading{id: signals.NICLinkDowned, increase: flapWindow})
 	if b.blind("repeated") {
 		return
 	}
@@ -67,23 +68,16 @@ func linkFlap(b *builder) {
 	if state, ok := b.has(signals.NICState); ok {
 		up = fmt.Sprintf(" and %s == 4", state)
 	}
-	worst := b.record("nic_port:link_flap:max1h", "link losses in the worst "+span(l.FlapWindow)+" of the last hour, so that a flapping port is one alert and not many",
+	worst := b.record("nic_port:link_flap:max1h", "link losses in the worst "+span(flapWindow)+" of the last hour, so that a flapping port is one alert and not many",
 		"max_over_time(%s[1h]) >= 1%s%s", inc, up, b.unlessBooted(l.BootGrace))
 	calm := fmt.Sprintf("%s unless on (device, port) %s", worst, railwide(worst, inc))
 	b.record("nic_port:link_flap_repeated:evidence", "flaps of single ports", "%s", calm)
 	const series = "nic_port:link_flap_repeated:evidence"
-	for _, s := range []struct {
-		severity, only string
-		events         []step
-		value          float64
-	}{
-		{"info", " < 2", []step{{0, 20}, {1, 1}, {0, 200}}, 1},
-		{"warning", " == 2", []step{{0, 20}, {1, 1}, {0, 3}, {1, 1}, {0, 200}}, 2},
-		{"critical", " > 2", []step{{0, 20}, {1, 1}, {0, 3}, {1, 1}, {0, 3}, {1, 1}, {0, 200}}, 3},
-	} {
+	for _, s := range flapLadder(l.FlapCritical) {
+		s.events = []step{{0, 20}, {1, s.losses}, {0, 200}}
 		state := fabric(signals.NICState, 4, flat(4))
-		events := fabricOf(reading{id: signals.NICLinkDowned, increase: l.FlapWindow}, 4, flat(0))
-		flapping := inOf(reading{id: signals.NICLinkDowned, increase: l.FlapWindow}, "node0", "mlx5_0", s.events...)
+		events := fabricOf(reading{id: signals.NICLinkDowned, increase: flapWindow}, 4, flat(0))
+		flapping := inOf(reading{id: signals.NICLinkDowned, increase: flapWindow}, "node0", "mlx5_0", s.events...)
 		var burst []input
 		for _, e := range events {
 			e.points = s.events
@@ -91,15 +85,36 @@ func linkFlap(b *builder) {
 		}
 		b.addOn("("+series+s.only+")", alert{
 			reason: "repeated", severity: s.severity, kind: "nic", scope: "job", owner: "infrastructure", level: "nic_port",
-			summary: "lost its link {{ $value }} times within " + span(l.FlapWindow),
+			summary: "lost its link {{ $value }} times within " + span(flapWindow),
 			next:    "read error counters and bit error rate at both ends, replace the cable at the next pause of the job; compare NIC bytes afterwards if the job runs on",
-			cite:    "one loss is info, a second a warning, the third within the window critical; severities exclude each other, so a rise resolves the former alert",
+			cite:    "one loss is info, a second a warning, the third (as configured) within the window critical; severities exclude each other, so a rise resolves the former alert",
 			test: testCase{
 				fire: with(with(events, flapping), state...), quiet: with(burst, state...), about: "all hosts lose the same port at once: a switch",
-				at: 14, clear: 90, want: on("node0", "mlx5_0", s.value),
+				at: 12 + (s.losses+1)/2, clear: 90 + s.losses, want: on("node0", "mlx5_0", float64(s.losses)),
 			},
 		})
 	}
+}
+
+// flapWindow is the time in which link losses are counted together, as in the
+// diagnosis.
+const flapWindow = 10 * time.Minute
+
+// flapStep is a severity of flapping: which counts it covers, and one of them.
+type flapStep struct {
+	severity, only string
+	losses         int
+	events         []step
+}
+
+// flapLadder lists the severities that the critical count leaves room for.
+func flapLadder(critical int) []flapStep {
+	all := []flapStep{
+		{severity: "info", only: " < 2", losses: 1},
+		{severity: "warning", only: fmt.Sprintf(" >= 2 < %d", critical), losses: 2},
+		{severity: "critical", only: fmt.Sprintf(" >= %d", critical), losses: critical},
+	}
+	return slices.DeleteFunc(all, func(s flapStep) bool { return s.severity != "critical" && s.losses >= critical })
 }
 
 func railDegraded(b *builder) {

@@ -54,7 +54,7 @@ func collectiveStall(b *builder) {
 	if io, ok := b.has(signals.HostIOPressure); ok {
 		clocks += fmt.Sprintf(" unless on (job_id) (max by (job_id) (%s) > 0.1)", ofJob(io))
 	}
-	hold := max(b.stallUnknown()-rateWindow, 2*b.o.Interval)
+	hold := max(b.o.Limits.StallAlike-rateWindow, 2*b.o.Interval)
 	alive := func(id signals.ID, v ...step) []input { return gpus(id, 4, v...) }
 	busy := []step{{1e10, 60}, {0, 60}, {1e10, 60}}
 	base := with(fabric(signals.NICTx, 4, busy...), alive(id, step{usualOf(id), 60}, step{usualOf(id) / 100, 60}, step{usualOf(id), 60})...)
@@ -80,8 +80,6 @@ func usualOf(id signals.ID) float64 {
 	return 0.4
 }
 
-func (b *builder) stallUnknown() time.Duration { return 5 * time.Minute }
-
 func initStall(b *builder) {
 	mem := b.need(signals.GPUMemUsed)
 	if !b.metric("slurm_node_job") && !b.metric("kube_pod_labels") && !b.hasOwnJobs() {
@@ -93,14 +91,15 @@ func initStall(b *builder) {
 	}
 	// 10 GB a GPU: a context alone takes half a gigabyte.
 	held := gpus(signals.GPUMemUsed, 4, flat(7e10))
+	limit := int(b.o.Limits.InitStall / time.Minute)
 	b.add(alert{
-		reason: "slow_init", severity: "warning", kind: "unknown", scope: "job", owner: "unknown", level: "job", hold: 45 * time.Minute,
+		reason: "slow_init", severity: "warning", kind: "unknown", scope: "job", owner: "unknown", level: "job", hold: b.o.Limits.InitStall,
 		evidence: fmt.Sprintf("avg by (job_id) (%s) > 1e10 unless on (job_id) last_over_time(%s[30m])", ofJob(mem), times),
 		summary:  "holds memory and has not communicated yet", next: "look at the log of the job's first rank: rendezvous, name resolution, loading of the checkpoint",
 		cite: "public practice allows 45 minutes for loading a large checkpoint",
 		test: testCase{
-			fire: with(held, rankAll(4, step{gone, 120}, step{0.006, 60})...), quiet: with(held, rankAll(4, step{gone, 20}, step{0.006, 160})...),
-			about: "a job that communicates after ten minutes", at: 55, clear: 65, want: want{job: testJob, value: 7e10},
+			fire: with(held, rankAll(4, step{gone, 2*limit + 30}, step{0.006, 60})...), quiet: with(held, rankAll(4, step{gone, 20}, step{0.006, 160})...),
+			about: "a job that communicates after ten minutes", at: limit + 10, clear: limit + 20, want: want{job: testJob, value: 7e10},
 		},
 	})
 }

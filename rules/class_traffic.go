@@ -43,7 +43,7 @@ func nicContention(b *builder) {
 
 func nicUnused(b *builder) {
 	tx := b.need(signals.NICTx)
-	inc := b.needs(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow})
+	inc := b.needs(reading{id: signals.NICLinkDowned, increase: flapWindow})
 	state := b.need(signals.NICState)
 	if b.blind("traffic_moved") {
 		return
@@ -51,7 +51,7 @@ func nicUnused(b *builder) {
 	idle := fmt.Sprintf("%s < on (host) group_left () (%s * (quantile by (host) (0.5, %s) > %s)) and on (host) (count by (host) (%s) >= 3) and %s == 4",
 		tx, num(trafficGone), tx, num(trafficBusy), tx, state)
 	const name = "nic_port:nic_unused_after_flap_traffic_moved:evidence"
-	events := fabricOf(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow}, 4, flat(0))
+	events := fabricOf(reading{id: signals.NICLinkDowned, increase: flapWindow}, 4, flat(0))
 	base := with(with(fabric(signals.NICState, 4, flat(4)), fabric(signals.NICTx, 4, flat(1e10))...), events...)
 	b.add(alert{
 		reason: "traffic_moved", severity: "warning", kind: "nic", scope: "job", owner: "workload", level: "nic_port", hold: b.o.Limits.ErrorsHold,
@@ -60,7 +60,7 @@ func nicUnused(b *builder) {
 		next:     "restart the job: NCCL does not return to a NIC that came back; no repair is needed for this",
 		test: testCase{
 			fire: with(base, in(signals.NICTx, "node0", "mlx5_0", step{1e10, 20}, step{0, 200}, step{1e10, 60}),
-				inOf(reading{id: signals.NICLinkDowned, increase: b.o.Limits.FlapWindow}, "node0", "mlx5_0", step{0, 20}, step{1, 1}, step{0, 250})),
+				inOf(reading{id: signals.NICLinkDowned, increase: flapWindow}, "node0", "mlx5_0", step{0, 20}, step{1, 1}, step{0, 250})),
 			quiet: with(base, in(signals.NICTx, "node0", "mlx5_0", flat(0))), about: "a spare port that is idle since the job's start", at: 90, clear: 125,
 			want: on("node0", "mlx5_0", 0),
 		},

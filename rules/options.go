@@ -51,15 +51,17 @@ type Limits struct {
 	BootGrace time.Duration
 	// LeafRestart is the time in which a switch may come back.
 	LeafRestart time.Duration
-	// FlapWindow is the time in which link losses are counted together.
-	FlapWindow time.Duration
+	// FlapCritical is how many link losses within ten minutes are critical.
+	FlapCritical int
+	// StallAlike is the time without progress after which a stall is told,
+	// InitStall that from a job's start without any collective.
+	StallAlike, InitStall time.Duration
+	// ThrottleClock is the share of the peers' clock below which heat alone
+	// makes a GPU throttled.
+	ThrottleClock float64
 	// ErrorsHold and ErrorsCritical are how long error counters must rise.
 	ErrorsHold, ErrorsCritical time.Duration
 }
-
-// flapWindow is the time in which the diagnosis counts the link losses of a port
-// together.
-const flapWindow = 10 * time.Minute
 
 // FromConfig takes the options from a configuration.
 func FromConfig(c *config.Config) Options {
@@ -69,7 +71,8 @@ func FromConfig(c *config.Config) Options {
 		Interval: r.Interval.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
 		RunbookURL: c.Incidents.RunbookURL.String(),
 		Limits: Limits{
-			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapWindow: flapWindow,
+			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapCritical: c.Diagnosis.FlapCritical,
+			StallAlike: c.Diagnosis.StallAlike.Std(), InitStall: c.Diagnosis.InitStall.Std(), ThrottleClock: c.Diagnosis.ThrottleClock,
 			ErrorsHold: c.Detectors.Counters.Hold.Std(), ErrorsCritical: c.Diagnosis.BitErrorsCritical.Std(),
 		},
 	}

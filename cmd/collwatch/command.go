@@ -113,6 +113,8 @@ var commands = []func(*kingpin.Application) (string, action){
 	topologyCommand,
 	reportCommand,
 	rulesGenerateCommand,
+	rulesCheckCommand,
+	rulesTestCommand,
 	versionCommand,
 }
 
