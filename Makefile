@@ -64,9 +64,11 @@ servers:
 
 .PHONY: test
 test: servers ## all tests: unit, script and end to end, with the race detector wherever there is more than one goroutine
-	$(GOTESTSUM) --format pkgname -- -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(REPLAYS)
+	@failed=0; \
+	$(GOTESTSUM) --format pkgname -- -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) $(REPLAYS) || failed=1; \
 	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname --format-hide-empty-pkg -- -race -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) \
-	  $(filter-out $(addprefix $(MODULE)/,$(REPLAYS:./%=%)),$(shell $(GO) list $(PACKAGES)))
+	  $(filter-out $(addprefix $(MODULE)/,$(REPLAYS:./%=%)),$(shell $(GO) list $(PACKAGES))) || failed=1; \
+	exit $$failed
 
 .PHONY: test-quick
 test-quick: ## the Go tests without the race detector
