@@ -60,7 +60,7 @@ func (r *Reader) bind(st *series, ls promapi.Labels) {
 		st.owner = r.ownerOf(e.Job, e.Host, e.Device)
 	}
 	if c.Dumped {
-		st.dump = r.dumps.indexOf(r.targetOf(ls), e.Host, e.Device, e.Job)
+		st.dump = r.dumps.indexOf(r.targetOf(ls), e, ordinal{gpuDevice(firstOf(ls, c.columns.device)), r.namedJob(c, ls)})
 	}
 	if c.Repair != NoRepair {
 		st.aux = int64(r.repairOf(c, st.pair))
@@ -188,7 +188,7 @@ func (r *Reader) commEntity(c *compiled, e *Entity, ls promapi.Labels, rawHost s
 		if digitsOnly(strings.TrimPrefix(dev, rawHost+"-")) && strings.HasPrefix(dev, rawHost+"-") {
 			e.Device = "pid" + strings.TrimPrefix(dev, rawHost+"-")
 		}
-		e.Device = r.ident.indexOf(e.Host, e.Job, e.Device)
+		e.Device = r.ident.indexOf(e.Host, r.namedJob(c, ls), e.Device)
 	}
 	if e.Job == "" {
 		e.Job = r.jobs.joined(e.Host, e.Device, rawHost)

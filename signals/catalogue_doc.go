@@ -64,6 +64,9 @@ How values are read:
   gets another. Different sizes are never averaged.
 - Hosts are compared in lower case, without domain and port; ` + "`instance`" + ` leads to the host's own name through ` + "`node_uname_info`" + `, pods to their
   node through ` + "`kube_pod_info`" + `.
+- The Inspector calls a GPU by its ordinal inside the process (` + "`" + `GPU0` + "`" + `). Where the UUIDs in its file names or the jobs that dcgm-exporter tells show
+  that a job has other GPUs, the ordinals are matched to these in order; where they cannot be, the GPU is called ` + "`" + `CUDA0` + "`" + `: a GPU of that process,
+  which is not taken for the GPU 0 of the driver.
 - Units that differ from site to site are decided by the values, once per target, and shown by ` + "`collwatch coverage`" + `.
 
 `

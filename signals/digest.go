@@ -13,18 +13,14 @@ func (r *Reader) digest(at time.Time, warming bool) *Snapshot {
 		r.firstPass(&r.answers[i])
 	}
 	r.jobs.relate(r, r.now)
-	// Binding may teach what earlier bindings would have needed: once more,
-	// but not for ever.
-	for range 3 {
-		epoch := r.ident.epoch
-		for i := range r.answers {
-			r.secondPass(&r.answers[i])
-		}
-		if r.ident.epoch == epoch {
-			break
-		}
-	}
+	r.bindAll()
 	r.dumps.settle(r.tick, r.ident)
+	if epoch := r.ident.epoch; r.ordinals() != epoch {
+		// The writes belong to other GPUs than it seemed.
+		r.dumps.unsettle(r.tick)
+		r.bindAll()
+		r.dumps.settle(r.tick, r.ident)
+	}
 	settled := false
 	for i := range r.answers {
 		if f := r.answers[i].family; !settled && (f == "collwatch" || f == "inspector") {
@@ -41,6 +37,20 @@ func (r *Reader) digest(at time.Time, warming bool) *Snapshot {
 	r.relations()
 	r.finish()
 	return &r.snap
+}
+
+// bindAll looks at all series of the tick. Binding may teach what earlier
+// bindings would have needed: once more, but not for ever.
+func (r *Reader) bindAll() {
+	for range 3 {
+		epoch := r.ident.epoch
+		for i := range r.answers {
+			r.secondPass(&r.answers[i])
+		}
+		if r.ident.epoch == epoch {
+			break
+		}
+	}
 }
 
 // begin starts a new tick.

@@ -32,6 +32,8 @@ type move struct{ t, mtime int64 }
 type dumpGroup struct {
 	target            int32
 	host, device, job string
+	ordinal           ordinal
+	first             int64   // scrape of the first write seen
 	files             []int32 // candidates; nil if nothing was learned yet
 	moves             []move  // writes seen in this tick, in order
 	changes           []int64 // scrapes at which a value changed
@@ -64,13 +66,13 @@ func newDumpTable(period int64) *dumpTable {
 	return &dumpTable{period: period, index: map[dumpKey]int32{}, byPath: map[fileKey]int32{}, of: map[int32][]int32{}}
 }
 
-func (d *dumpTable) indexOf(target int32, host, device, job string) int32 {
-	k := dumpKey{target, host, device, job}
+func (d *dumpTable) indexOf(target int32, e Entity, o ordinal) int32 {
+	k := dumpKey{target, e.Host, e.Device, e.Job}
 	if i, ok := d.index[k]; ok {
 		return i
 	}
 	i := int32(len(d.groups))
-	d.groups = append(d.groups, dumpGroup{target: target, host: host, device: device, job: job})
+	d.groups = append(d.groups, dumpGroup{target: target, host: e.Host, device: e.Device, job: e.Job, ordinal: o})
 	d.index[k] = i
 	return i
 }
@@ -158,10 +160,22 @@ func (d *dumpTable) settle(tick uint32, ident *identity) {
 		if len(g.moves) > 0 {
 			slices.SortFunc(g.moves, func(a, b move) int { return int(a.t - b.t) })
 			g.last = g.moves[len(g.moves)-1]
+			if g.first == 0 {
+				g.first = g.moves[0].t
+			}
 		}
 	}
 	if learned {
 		d.exclude(tick)
+	}
+}
+
+// unsettle takes the writes of this tick back, for groups to be seen anew.
+func (d *dumpTable) unsettle(tick uint32) {
+	for i := range d.groups {
+		if g := &d.groups[i]; g.seenTick == tick {
+			g.moves, g.changes, g.last, g.seenTick = g.moves[:0], g.changes[:0], g.before, tick-1
+		}
 	}
 }
 

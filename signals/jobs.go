@@ -20,6 +20,7 @@ type jobTable struct {
 	podJob            map[[2]string]string          // namespace and pod -> job
 	byPod             map[string]string             // pod as a host name -> job, "" if several
 	gpuJobs           map[[2]string]map[string]bool // host and device -> jobs
+	gpusOn            map[string][]string           // host -> devices in gpuJobs
 	onHost            map[string][]string           // host -> placed jobs
 	asked             map[[3]string]string
 	dirty             bool
@@ -40,7 +41,7 @@ type jobState struct {
 func newJobTable(known []JobMark) *jobTable {
 	t := &jobTable{
 		idx: map[string]int32{}, known: map[string]time.Time{}, newest: map[int]int64{}, placed: map[string]map[string]bool{},
-		managed: map[string]bool{}, podJob: map[[2]string]string{}, byPod: map[string]string{}, gpuJobs: map[[2]string]map[string]bool{}, onHost: map[string][]string{},
+		managed: map[string]bool{}, podJob: map[[2]string]string{}, byPod: map[string]string{}, gpuJobs: map[[2]string]map[string]bool{}, gpusOn: map[string][]string{}, onHost: map[string][]string{},
 		asked: map[[3]string]string{},
 	}
 	for _, k := range known {
@@ -117,6 +118,7 @@ func (t *jobTable) rebuild(r *Reader) {
 	clear(t.podJob)
 	clear(t.byPod)
 	clear(t.gpuJobs)
+	clear(t.gpusOn)
 	clear(t.onHost)
 	podNode := map[[2]string]string{}
 	names := map[string]map[string]bool{}
@@ -229,6 +231,7 @@ func (t *jobTable) gpu(rec *record, host string) {
 		k := [2]string{host, rec.b}
 		if t.gpuJobs[k] == nil {
 			t.gpuJobs[k] = map[string]bool{}
+			t.gpusOn[host] = append(t.gpusOn[host], rec.b)
 		}
 		t.gpuJobs[k][job] = true
 		t.index(job)
@@ -245,6 +248,9 @@ func (t *jobTable) joined(host, device, raw string) string {
 	}
 	return job
 }
+
+// ofPod returns the job of a pod that calls itself by raw, "" if unknown.
+func (t *jobTable) ofPod(raw string) string { return t.byPod[CanonicalHost(raw)] }
 
 func (t *jobTable) joinedNow(host, device, pod string) string {
 	if job := t.byPod[pod]; job != "" {

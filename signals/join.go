@@ -205,6 +205,12 @@ func (d *identity) learnIndex(host, job, name, device string) {
 	}
 }
 
+// hasIndex says whether a device was learned for an ordinal.
+func (d *identity) hasIndex(host, job, name string) bool {
+	_, ok := d.index[[3]string{host, job, name}]
+	return ok
+}
+
 func (d *identity) indexOf(host, job, name string) string {
 	k := [3]string{host, job, name}
 	if len(d.indexAsked) < maxTable {
