@@ -65,6 +65,10 @@ func Generate(o Options) (*Output, error) {
 	if limit == 0 {
 		limit = p.MaxPerGroup
 	}
+	if g, t, ok := b.self(); ok {
+		classes, tests = append(classes, g), append(tests, t)
+		out.Alerts += len(g.rules)
+	}
 	w := writer{o: &o, p: p, left: b.left}
 	files := filesOf(b.signalGroups(), classes, limit)
 	if o.Single {

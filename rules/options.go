@@ -61,6 +61,9 @@ type Limits struct {
 	ThrottleClock float64
 	// ErrorsHold and ErrorsCritical are how long error counters must rise.
 	ErrorsHold, ErrorsCritical time.Duration
+	// EvaluationLate is the age of the daemon's last evaluation from which it
+	// counts as late.
+	EvaluationLate time.Duration
 }
 
 // FromConfig takes the options from a configuration.
@@ -74,6 +77,7 @@ func FromConfig(c *config.Config) Options {
 			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapCritical: c.Diagnosis.FlapCritical,
 			StallAlike: c.Diagnosis.StallAlike.Std(), InitStall: c.Diagnosis.InitStall.Std(), ThrottleClock: c.Diagnosis.ThrottleClock,
 			ErrorsHold: c.Detectors.Counters.Hold.Std(), ErrorsCritical: c.Diagnosis.BitErrorsCritical.Std(),
+			EvaluationLate: max(3*time.Minute, 4*c.Global.Interval.Std()+c.Global.QueryOffset.Std()),
 		},
 	}
 }

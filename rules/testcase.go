@@ -20,12 +20,14 @@ type testCase struct {
 	about       string // the look-alike in words
 	at, clear   int
 	want        want
+	always      bool // it fires from the start and never ends
 }
 
 // want is the alert that must fire: its place, and the value of the expression.
 type want struct {
 	host, device, gpu, job string
 	value                  float64
+	labels                 map[string]string // further ones
 }
 
 func on(host, device string, v float64) want { return want{host: host, device: device, value: v} }

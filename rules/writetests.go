@@ -26,6 +26,10 @@ func (w *writer) tests(t classTests, files []ruleFile) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("test of %s: %w", name, err)
 		}
+		if c.always {
+			list.Content = append(list.Content, testNode(name+": fires always", c.firing, alertTest(0, c.rule.alert, want), alertTest(c.at, c.rule.alert, want)))
+			continue
+		}
 		list.Content = append(list.Content,
 			testNode(name+": fires and ends", c.firing, alertTest(0, c.rule.alert, nil), alertTest(c.at, c.rule.alert, want), alertTest(c.clear, c.rule.alert, nil)),
 			testNode(name+": quiet with "+c.about, c.resting, alertTest(c.at, c.rule.alert, nil)))
@@ -76,6 +80,7 @@ func (c *builtCase) expected() (*yaml.Node, error) {
 		job = testJob
 	}
 	set("job_id", job)
+	maps.Copy(ls, c.want.labels)
 	all := maps.Clone(c.rule.labels)
 	for k, v := range all {
 		text, err := expand(v, ls, c.want.value)

@@ -143,7 +143,7 @@ func existingMetrics(ctx context.Context, cfg *config.Config) ([]string, error) 
 }
 
 func metricsOf(ctx context.Context, sources map[string]promapi.Querier, now time.Time) ([]string, error) {
-	var names []string
+	names := []string{rules.SelfMetric}
 	for _, d := range signals.Catalogue() {
 		for _, r := range d.Rules {
 			name := r.Metric
