@@ -191,7 +191,9 @@ func (r *Reader) commEntity(c *compiled, e *Entity, ls promapi.Labels, rawHost s
 		e.Device = r.ident.indexOf(e.Host, r.namedJob(c, ls), e.Device)
 	}
 	if e.Job == "" {
-		e.Job = r.jobs.joined(e.Host, e.Device, rawHost)
+		if e.Job = r.jobs.joined(e.Host, e.Device, rawHost); e.Job == "" {
+			e.Job = r.unnamed.jobOf(*e)
+		}
 	}
 	return e.Host != ""
 }

@@ -67,6 +67,8 @@ How values are read:
 - The Inspector calls a GPU by its ordinal inside the process (` + "`" + `GPU0` + "`" + `). Where the UUIDs in its file names or the jobs that dcgm-exporter tells show
   that a job has other GPUs, the ordinals are matched to these in order; where they cannot be, the GPU is called ` + "`" + `CUDA0` + "`" + `: a GPU of that process,
   which is not taken for the GPU 0 of the driver.
+- A job that no series names (the Inspector says ` + "`" + `unknown` + "`" + ` on Kubernetes) is told by the labels of its pods. Where these are not exported, hosts that
+  share a communicator whose members are all seen are taken for one job, called ` + "`" + `unnamed-` + "`" + ` and its first host.
 - Units that differ from site to site are decided by the values, once per target, and shown by ` + "`collwatch coverage`" + `.
 
 `

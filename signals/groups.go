@@ -28,11 +28,16 @@ type commKey struct {
 	byID           bool
 }
 
+func commKeyOf(e Entity) commKey {
+	return commKey{job: e.Job, comm: e.Comm, nranks: e.NRanks, nnodes: e.NNodes, byID: isCommID(e.Comm)}
+}
+
 // comm is everything seen under one commKey.
 type comm struct {
 	rows    []memberRow
 	members map[Entity]bool // of the rows, worked out by update
 	ops     map[string]bool
+	nnodes  int32
 }
 
 type memberRow struct {
@@ -51,11 +56,11 @@ func (t *groupTable) add(id EntityID, e Entity) {
 	if _, ok := t.seen[id]; ok {
 		return
 	}
-	k := commKey{job: e.Job, comm: e.Comm, nranks: e.NRanks, nnodes: e.NNodes, byID: isCommID(e.Comm)}
+	k := commKeyOf(e)
 	t.seen[id], t.dirty = k, true
 	c := t.comms[k]
 	if c == nil {
-		c = &comm{}
+		c = &comm{nnodes: k.nnodes}
 		t.comms[k] = c
 		t.order = append(t.order, k)
 	}
@@ -133,6 +138,7 @@ func (t *groupTable) update(r *Reader) {
 			t.derive(k, t.comms[k], shapes[k.job])
 		}
 	}
+	r.unnamed.learn(t, r.jobs, r.ident)
 }
 
 // processes finds the GPU of processes that are known by pid only: where all

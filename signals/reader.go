@@ -41,6 +41,7 @@ type Reader struct {
 	dumps      *dumpTable
 	jobs       *jobTable
 	groups     *groupTable
+	unnamed    *unnamedJobs
 	targets    *targetTable
 	stats      *readStats
 	derive     deriver
@@ -94,7 +95,7 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 		opts: o, book: book, sources: map[string]*source{}, names: names,
 		entities: NewEntities(), slotIndex: map[slotKey]int32{}, ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
 		hostIdx: map[string]int32{}, repairIndex: map[repairKey]int32{}, ident: newIdentity(), dumps: newDumpTable(o.Dump.Milliseconds()),
-		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
+		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), unnamed: newUnnamedJobs(), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
 	}
 	r.parentLabels = nodeParentLabels()
 	for _, l := range o.NodeLabels {
