@@ -62,8 +62,14 @@ const (
 	CodeDrained      = "drained"           // Fact: out of service by decision
 
 	// Jobs.
-	CodeBelowShape  = "below_shape"  // BaselineShape: a job far below others of its shape
-	CodeAtShape     = "at_shape"     // BaselineShape: a job of that shape that is as fast as usual
+	CodeBelowShape     = "below_shape"     // BaselineShape: a job far below others of its shape
+	CodeAtShape        = "at_shape"        // BaselineShape: a job of that shape that is as fast as usual
+	CodeBelowLinks     = "below_links"     // BelowPossible, as those below: slower than links and shape allow; Share of the job's time
+	CodeSingleRail     = "single_rail"     // one NIC of Peers carries it; device in Entity.Detail
+	CodeSmallMessages  = "small_messages"  // latency rules; Score is the size of a message in bytes, 0 unknown
+	CodeOtherAlgorithm = "other_algorithm" // Peers jobs of the shape, faster with the algorithm in Entity.Detail
+	CodeBelowBest      = "below_best"      // Peers jobs of the shape, the best of which is faster
+
 	CodeSocketsOnly = "sockets_only" // Fact: a job across hosts whose bytes go through sockets, not through its NICs
 
 	// Inputs.

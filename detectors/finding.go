@@ -26,6 +26,10 @@ const (
 	LeastReceive          // a stage waits least in all replicas
 	RotatingLate          // late members change
 	BaselineShape         // differs from other jobs of the same shape
+	BelowPossible         // steadily slower than links or other jobs of the shape allow
+
+	// Patterns is the number of patterns.
+	Patterns int = iota
 )
 
 // Finding is one detector's statement about one entity and signal. A finding is
@@ -58,6 +62,8 @@ type Finding struct {
 	Since time.Time
 	// Count is the number of events since Since, for Event.
 	Count float64
+	// Share is the part of the job's time that it costs, for BelowPossible.
+	Share float64
 	// Hosts are the hosts of Job where the job may be gone from the snapshot.
 	Hosts []string
 	// Code names the fact: "port_not_active", "rate_below_peers", "xid_79".

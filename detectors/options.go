@@ -18,6 +18,8 @@ type Options struct {
 	Lateness LatenessOptions
 	Transfer TransferOptions
 	Progress ProgressOptions
+	// Efficiency are the limits of what is worth a hint.
+	Efficiency EfficiencyOptions
 	// ErrorFactor is the multiple of what is usual, on the fabric and for the
 	// port, from which on the rate of an error counter is unusual, 10 if zero.
 	// Each counter has a floor of its own besides.
@@ -75,6 +77,15 @@ type ProgressOptions struct {
 	PauseLimit time.Duration
 }
 
+// EfficiencyOptions are the limits of efficiency. Zero fields mean their
+// defaults.
+type EfficiencyOptions struct {
+	// Share is the least part of a job's time that a kind of operation must
+	// cost, 0.2; Part the part of the possible bandwidth below which it must
+	// be, 0.6.
+	Share, Part float64
+}
+
 func (o Options) withDefaults() Options {
 	orElse(&o.Interval, 15*time.Second)
 	orElse(&o.Dump, 30*time.Second)
@@ -98,6 +109,9 @@ func (o Options) withDefaults() Options {
 	orElse(&t.EWMA.Phi, 0.5)
 	orElse(&t.EWMA.ScaleFloor, transferFloor)
 	orElse(&t.EWMA.WarmUp, warmUp)
+
+	orElse(&o.Efficiency.Share, effShare)
+	orElse(&o.Efficiency.Part, effPart)
 
 	orElse(&o.Progress.InitLimit, initLimit)
 	orElse(&o.Progress.PauseLimit, checkpointLimit)

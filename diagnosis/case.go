@@ -23,7 +23,7 @@ type Case struct {
 	byThing map[signals.Entity][]*detectors.Finding
 	byHost  map[string][]*detectors.Finding
 	byCode  map[string][]*detectors.Finding
-	byShape [detectors.BaselineShape + 1][]*detectors.Finding
+	byShape [detectors.Patterns][]*detectors.Finding
 	byGroup map[string][]*detectors.Finding
 	byJob   map[string][]*detectors.Finding
 

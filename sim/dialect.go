@@ -6,6 +6,8 @@ type Dialect struct {
 	// profiler behind the textfile collector, "G1" its early copies, "G3" a
 	// collector that polls the logs; "" is none.
 	Inspector string
+	// Plugin is the collwatch plugin with its node exporter.
+	Plugin bool
 	// HostLabel of the GPU exporter: "Hostname" or "hostname"; "" is no GPU
 	// exporter at all.
 	HostLabel string

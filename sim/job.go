@@ -143,6 +143,8 @@ type rank struct {
 	gpu     *GPU
 	dp, pp  int
 	compute ar1
+	// heartbeat is a series of the collwatch exporter.
+	heartbeat ref
 }
 
 // commState is the groups of one Comm and what their members measured.
@@ -153,9 +155,11 @@ type commState struct {
 	of      []int32 // group of each rank, -1 for none
 	noise   []ar1   // per group
 	acc     []window
-	send    []window  // pipeline only: acc is the receive side
-	seq     []int64   // per group
-	lastOp  []float64 // s per operation in the current step, per rank
+	send    []window        // pipeline only: acc is the receive side
+	seq     []int64         // per group
+	counts  [2][]counted    // per rank: collectives or receives, and sends
+	plugin  [2][]pluginRefs // the same
+	lastOp  []float64       // s per operation in the current step, per rank
 	pipe    *Pipe
 	busSize float64 // bytes × bus factor
 	base    float64 // healthy seconds per operation
@@ -199,9 +203,9 @@ func newJob(c *Cluster, spec JobSpec) *Job {
 }
 
 func (j *Job) addComm(spec Comm, pipe *Pipe) {
-	cs := &commState{spec: spec, pipe: pipe, of: make([]int32, len(j.ranks)), acc: make([]window, len(j.ranks)), lastOp: make([]float64, len(j.ranks))}
+	cs := &commState{spec: spec, pipe: pipe, of: make([]int32, len(j.ranks)), acc: make([]window, len(j.ranks)), counts: [2][]counted{make([]counted, len(j.ranks))}, lastOp: make([]float64, len(j.ranks))}
 	if pipe != nil {
-		cs.send = make([]window, len(j.ranks))
+		cs.send, cs.counts[1] = make([]window, len(j.ranks)), make([]counted, len(j.ranks))
 	}
 	index := map[int]int32{}
 	l := j.Spec.Layout
@@ -294,6 +298,9 @@ func (j *Job) groupSize(k GroupKind) int {
 
 // relabel makes the next dumps carry the changed sizes and algorithms.
 func (j *Job) relabel() {
+	for _, cs := range j.comms {
+		cs.plugin = [2][]pluginRefs{}
+	}
 	for _, h := range j.hosts {
 		for i := range h.files {
 			h.files[i].keys = nil

@@ -57,7 +57,10 @@ func (j *Job) recordPipe(cs *commState) {
 		if pp := j.ranks[r].pp; pp == 0 || pp == j.Spec.Layout.PP-1 {
 			n /= 2
 		}
-		cs.acc[r].add(n, max(cs.lastOp[r], cs.base), float64(cs.spec.Size))
-		cs.send[r].add(n, cs.base*math.Exp(0.05*math.Abs(j.rng.NormFloat64())), float64(cs.spec.Size))
+		receive, send := max(cs.lastOp[r], cs.base), cs.base*math.Exp(0.05*math.Abs(j.rng.NormFloat64()))
+		cs.acc[r].add(n, receive, float64(cs.spec.Size))
+		cs.send[r].add(n, send, float64(cs.spec.Size))
+		cs.counts[0][r].add(n, receive)
+		cs.counts[1][r].add(n, send)
 	}
 }

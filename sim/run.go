@@ -86,6 +86,9 @@ func (c *Cluster) schedule() {
 			h.dcgm = &target{c: c, host: h, kind: "dcgm", job: "dcgm", instance: d.instance(h.Name, "9400"), interval: gpu, emit: h.emitDCGM, down: func() bool { return h.DCGMDown }}
 			c.add(h.dcgm, gpuPhase)
 		}
+		if d.Plugin {
+			c.add(&target{c: c, host: h, kind: "collwatch", job: "collwatch", instance: d.instance(h.Name, "9436"), interval: node, emit: h.emitPlugin}, stream(c.opt.Seed, "plugin "+h.Name).Int64N(node))
+		}
 		if d.Pause == "rdma_exporter" {
 			c.add(&target{c: c, host: h, kind: "rdma", job: "rdma", instance: d.instance(h.Name, "9879"), interval: node, emit: h.emitRDMA}, rng.Int64N(node))
 		}

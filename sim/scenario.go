@@ -175,7 +175,7 @@ func (b *Build) fault(name string, ramp float64, apply func(c *Cluster, level, t
 func Scenarios() []Scenario {
 	var all []Scenario
 	for _, list := range [][]Scenario{
-		nicScenarios(), fabricScenarios(), hostScenarios(), gpuScenarios(), stallScenarios(), quietScenarios(), mixedScenarios(), alertScenarios(), lifeScenarios(),
+		nicScenarios(), fabricScenarios(), hostScenarios(), gpuScenarios(), stallScenarios(), quietScenarios(), mixedScenarios(), alertScenarios(), lifeScenarios(), efficiencyScenarios(),
 	} {
 		all = append(all, list...)
 	}

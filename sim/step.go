@@ -140,11 +140,13 @@ func (j *Job) endStep(t int64) {
 				continue
 			}
 			cs.acc[r].add(float64(cs.spec.Ops), cs.lastOp[r], cs.busSize)
+			cs.counts[0][r].add(float64(cs.spec.Ops), cs.lastOp[r])
 		}
 	}
 	for _, p := range j.pauses {
 		for _, r := range j.comms[p.comm].groups[p.group] {
 			j.comms[p.comm].acc[r].spike(p.seconds)
+			j.comms[p.comm].counts[0][r].busy += p.seconds
 		}
 	}
 	j.pauses = j.pauses[:0]

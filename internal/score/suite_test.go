@@ -32,7 +32,7 @@ func TestShortScore(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute or more")
 	}
-	ids := []string{"S01", "S03", "S06", "S07-a", "S13", "S15", "S16", "S17", "S19", "S22", "N01", "N03", "N04", "N06", "N07", "S01-a", "S16-a", "S17-a"}
+	ids := []string{"S01", "S03", "S06", "S07-a", "S13", "S15", "S16", "S17", "S19", "S22", "N01", "N03", "N04", "N06", "N07", "S01-a", "S16-a", "S17-a", "I01", "I01-a", "I03"}
 	var cases []Case
 	for _, id := range ids {
 		s, ok := sim.Find(id)

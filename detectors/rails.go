@@ -1,0 +1,118 @@
+package detectors
+
+import (
+	"math"
+	"slices"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// rails knows what the compute NICs of each host could carry and do carry.
+// Cards of another model than the busiest one are left out: they are for
+// storage or for management.
+type rails struct {
+	rate, state, tx *column
+	models          map[signals.Entity]string
+	hosts           map[string]hostRails
+}
+
+type hostRails struct {
+	there, used int     // NICs that are up, and that carry a tenth of the busiest
+	rate, tx    float64 // B/s: of one NIC, and sent by all
+	device      string  // the busiest
+}
+
+// railUse is the same for a job: what its usual host has.
+type railUse struct {
+	hostRails
+	// limit is what a communicator can reach with its members on a host, B/s.
+	limit float64
+	gpus  int
+}
+
+// railUsed is the part of the traffic of the busiest NIC from which on another
+// one counts as used.
+const railUsed = 0.1
+
+func newRails() *rails {
+	return &rails{rate: newColumn(signals.NICRate), state: newColumn(signals.NICState), tx: newColumn(signals.NICTx), models: map[signals.Entity]string{}}
+}
+
+func (d *rails) update(t *Tick) {
+	for _, c := range []*column{d.rate, d.state, d.tx} {
+		c.update(t)
+	}
+	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
+		for _, id := range f.Entity {
+			e := t.Entities.Of(id)
+			d.models[e.Thing()] = e.Detail
+		}
+	}
+	type port struct {
+		device, model string
+		rate, tx      float64
+	}
+	ports := map[string][]port{}
+	for _, id := range d.tx.sorted(t) {
+		rate, ok := d.rate.get(t, id)
+		if v, known := d.state.get(t, id); !ok || rate <= 0 || known && v != stateActive {
+			continue
+		}
+		e := t.Entities.Of(id)
+		ports[e.Host] = append(ports[e.Host], port{e.Device, d.models[e.Thing()], rate, d.tx.rows[id].value})
+	}
+	d.hosts = make(map[string]hostRails, len(ports))
+	for host, list := range ports {
+		busiest := slices.MaxFunc(list, func(a, b port) int {
+			switch {
+			case a.tx < b.tx:
+				return -1
+			case a.tx > b.tx:
+				return 1
+			}
+			return 0
+		})
+		h := hostRails{rate: busiest.rate, device: busiest.device}
+		for _, p := range list {
+			if p.model != busiest.model || p.rate < busiest.rate/2 {
+				continue
+			}
+			h.there++
+			h.tx += p.tx
+			if p.tx >= railUsed*busiest.tx && p.tx > 0 {
+				h.used++
+			}
+		}
+		d.hosts[host] = h
+	}
+}
+
+// of is the usual host of a job: the median of each figure, so that one odd
+// host decides nothing. Without NIC series all of it is zero.
+func (d *rails) of(job *signals.Job, perHost int) railUse {
+	var there, used, rate, tx []float64
+	u := railUse{}
+	for _, name := range job.Hosts {
+		if h, ok := d.hosts[name]; ok {
+			there, used = append(there, float64(h.there)), append(used, float64(h.used))
+			rate, tx = append(rate, h.rate), append(tx, h.tx)
+			u.device = h.device
+		}
+	}
+	if 2*len(rate) <= len(job.Hosts) {
+		return u
+	}
+	u.there, u.used, u.rate, u.tx = int(median(there)), int(median(used)), median(rate), median(tx)
+	u.gpus = int(math.Ceil(float64(len(job.GPUs)) / float64(len(job.Hosts))))
+	// A member drives the NICs next to it: one, or more where there are more
+	// NICs than GPUs.
+	each := max(1, u.there/max(1, u.gpus))
+	u.limit = u.rate * float64(min(u.there, max(1, perHost)*each))
+	return u
+}
+
+func (d *rails) renumber(to []signals.EntityID) {
+	for _, c := range []*column{d.rate, d.state, d.tx} {
+		c.renumber(to)
+	}
+}
