@@ -32,6 +32,7 @@ const (
 	trafficLearn = 8    // samples before a level counts
 	trafficBusy  = 1e8  // B/s, about 1 % of a 100G port: below it a NIC is idle
 	trafficAbove = 1.5  // of the sisters' ratio
+	trafficRise  = 1.1  // of the own level: sisters that fall make nobody else rise
 	trafficGone  = 0.02 // of the own level
 	sistersAlive = 0.3  // of their own level, while this one is gone
 )
@@ -68,32 +69,37 @@ func (s *trafficSide) observe(t *Tick, models map[signals.Entity]string) {
 	}
 	type sisterhood struct{ host, model string }
 	ratios := map[sisterhood][]float64{}
+	// Sisters learn together or not at all: levels that were learned at
+	// different times cannot be compared.
+	frozen := map[sisterhood]bool{}
 	ids := s.column.sorted(t)
 	ratio := make([]float64, len(ids))
 	for i, id := range ids {
 		e := t.Entities.Of(id)
 		m := s.settle(t, id, e)
+		k := sisterhood{e.Host, models[e.Thing()]}
+		frozen[k] = frozen[k] || t.Frozen(e)
 		ratio[i] = math.NaN()
 		if m.n >= trafficLearn && m.level >= trafficBusy {
 			ratio[i] = s.column.rows[id].value / m.level
-			k := sisterhood{e.Host, models[e.Thing()]}
 			ratios[k] = append(ratios[k], ratio[i])
 		}
 	}
 	for i, id := range ids {
 		e := t.Entities.Of(id)
-		sisters := ratios[sisterhood{e.Host, models[e.Thing()]}]
+		k := sisterhood{e.Host, models[e.Thing()]}
+		sisters := ratios[k]
 		m := s.ports[id]
 		row := s.column.rows[id]
 		above, gone := false, false
 		if x := ratio[i]; !math.IsNaN(x) && len(sisters) >= 2 {
 			mid := medianWithout(sisters, x)
-			above = x >= trafficAbove*mid && row.value >= trafficBusy
+			above = x >= trafficAbove*mid && x >= trafficRise && row.value >= trafficBusy
 			gone = x <= trafficGone && mid >= sistersAlive
 		}
 		m.above.hold(above, row.stamp, row.value, m.level)
 		m.gone.hold(gone, row.stamp, row.value, m.level)
-		if !above && !gone && !t.Frozen(e) && row.value >= trafficBusy {
+		if !above && !gone && !frozen[k] && row.value >= trafficBusy {
 			if m.n == 0 {
 				m.level = row.value
 			}
