@@ -40,7 +40,7 @@ type Bank struct {
 	tick      Tick
 
 	generation uint64
-	keys       []signals.Entity // entity of each number, to survive a renumbering
+	entities   *signals.Entities // what numbers meant at the last tick, to survive a renumbering
 	remap      []signals.EntityID
 }
 
@@ -90,10 +90,10 @@ func (b *Bank) renumber(s *signals.Snapshot) {
 	if s.Entities == nil {
 		return
 	}
-	if s.Generation != b.generation && len(b.keys) > 0 {
+	if s.Generation != b.generation && b.entities != nil {
 		b.remap = b.remap[:0]
-		for _, e := range b.keys {
-			id, ok := s.Entities.Find(e)
+		for i := range b.entities.Len() {
+			id, ok := s.Entities.Find(b.entities.Of(signals.EntityID(i)))
 			if !ok {
 				id = Gone
 			}
@@ -104,10 +104,6 @@ func (b *Bank) renumber(s *signals.Snapshot) {
 				n.Renumber(b.remap, s.Entities.Len())
 			}
 		}
-		b.keys = b.keys[:0]
 	}
-	b.generation = s.Generation
-	for id := len(b.keys); id < s.Entities.Len(); id++ {
-		b.keys = append(b.keys, s.Entities.Of(signals.EntityID(id)))
-	}
+	b.generation, b.entities = s.Generation, s.Entities
 }

@@ -15,14 +15,13 @@ type decoder struct {
 
 	cache  *refCache
 	table  *refTable
-	guess  Ref // of the next series
+	guess  uint32 // entry of the table that the next series may have
 	name   []byte
 	parser labelParser
 	dst    *Result
 
-	// seen[ref] is turn if the series was already in this answer.
-	seen []uint32
-	turn uint32
+	// seen has a bit for each Ref that was already in this answer.
+	seen []uint64
 
 	status    string
 	errorType string
@@ -59,10 +58,7 @@ func (d *decoder) decode(r io.Reader, dst *Result) error {
 	d.dst, d.table = dst, d.cache.current()
 	d.status, d.errorType, d.errorText, d.stats = "", "", "", queryStats{}
 	d.duplicates, d.disorder, d.histograms, d.guess = 0, false, 0, 0
-	if d.turn++; d.turn == 0 {
-		clear(d.seen)
-		d.turn = 1
-	}
+	clear(d.seen)
 	dst.Reset()
 	if err := d.members(d.topLevel); err != nil {
 		return err

@@ -22,20 +22,22 @@ type refCache struct {
 	mu    sync.Mutex // held while writing
 }
 
+// refTable is an open-addressing table over a list of entries. A larger table
+// replaces it when it fills up; the entries stay where they are.
 type refTable struct {
 	epoch uint64
-	used  int       // under the lock of the cache
-	slots []refSlot // open addressing by key
-	// byRef[r] is one writing of Ref r. Servers give series in the same order
-	// each time, so the next Ref is a good guess, and checking it touches
-	// memory in a row rather than at random.
-	byRef []refSlot
+	// slots holds numbers of entries plus one, by key; 0 is free. A slot is
+	// written after its entry.
+	slots   []atomic.Uint32
+	entries *vec[refEntry]
 }
 
-// refSlot is written once: the key first, then the Ref.
-type refSlot struct {
+// refEntry is one writing of a label set. Servers give series in the same order
+// each time, so the entry after the last one is a good guess, and checking it
+// touches memory in a row rather than at random.
+type refEntry struct {
 	key rawKey
-	ref atomic.Uint32 // Ref+1, 0 is free
+	ref Ref
 }
 
 const (
@@ -48,82 +50,75 @@ const (
 
 func newRefCache(in *Interner) *refCache {
 	c := &refCache{in: in, seedA: maphash.MakeSeed(), seedB: maphash.MakeSeed()}
-	c.table.Store(newRefTable(in.Epoch(), minRefSlots))
+	c.table.Store(newRefTable(in.Epoch()))
 	return c
 }
 
-func newRefTable(epoch uint64, n int) *refTable {
-	return &refTable{epoch: epoch, slots: make([]refSlot, n), byRef: make([]refSlot, n/2)}
+func newRefTable(epoch uint64) *refTable {
+	return &refTable{epoch: epoch, slots: make([]atomic.Uint32, minRefSlots), entries: &vec[refEntry]{}}
 }
 
 func (c *refCache) key(raw []byte) rawKey {
 	return rawKey{maphash.Bytes(c.seedA, raw), maphash.Bytes(c.seedB, raw)}
 }
 
-// get returns the Ref of the label set written as k, which may be guess.
-func (t *refTable) get(k rawKey, guess Ref) (Ref, bool) {
-	if int(guess) < len(t.byRef) {
-		if s := &t.byRef[guess]; s.ref.Load() != 0 && s.key == k {
-			return guess, true
+// get returns the Ref of the label set written as k, and the number of its entry,
+// which may be guess.
+func (t *refTable) get(k rawKey, guess uint32) (ref Ref, entry uint32, ok bool) {
+	if int(guess) < t.entries.len() {
+		if e := t.entries.at(guess); e.key == k {
+			return e.ref, guess, true
 		}
 	}
 	mask := uint64(len(t.slots) - 1)
-	for i := k.a & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		ref := s.ref.Load()
-		if ref == 0 {
-			return 0, false
+	for at := k.a & mask; ; at = (at + 1) & mask {
+		s := t.slots[at].Load()
+		if s == 0 {
+			return 0, 0, false
 		}
-		if s.key == k {
-			return Ref(ref - 1), true
+		if e := t.entries.at(s - 1); e.key == k {
+			return e.ref, s - 1, true
 		}
 	}
 }
 
-// add interns ls, which was written as k, and remembers that.
-func (c *refCache) add(k rawKey, ls Labels) Ref {
+// add interns ls, which was written as k, and remembers that. It returns the number
+// of the entry as well.
+func (c *refCache) add(k rawKey, ls Labels) (Ref, uint32) {
 	ref, epoch := c.in.intern(ls)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.table.Load()
-	switch {
-	case t.epoch != epoch, t.used > rawPerRef*c.in.Len()+rawSlack:
-		t = newRefTable(epoch, minRefSlots)
+	switch used := t.entries.len(); {
+	case t.epoch != epoch, used > rawPerRef*c.in.Len()+rawSlack:
+		t = newRefTable(epoch)
 		c.table.Store(t)
-	case t.used >= len(t.slots)/2:
+	case used >= len(t.slots)/2:
 		t = t.grown()
 		c.table.Store(t)
 	}
-	t.put(k, ref)
-	return ref
+	if _, entry, ok := t.get(k, 0); ok {
+		return ref, entry // another request was faster
+	}
+	entry := t.entries.push(refEntry{k, ref})
+	t.put(k, entry)
+	return ref, entry
 }
 
-func (t *refTable) put(k rawKey, ref Ref) {
-	if int(ref) < len(t.byRef) && t.byRef[ref].ref.Load() == 0 {
-		t.byRef[ref].key = k
-		t.byRef[ref].ref.Store(uint32(ref) + 1)
-	}
+// put leads from k to an entry.
+func (t *refTable) put(k rawKey, entry uint32) {
 	mask := uint64(len(t.slots) - 1)
-	for i := k.a & mask; ; i = (i + 1) & mask {
-		s := &t.slots[i]
-		switch {
-		case s.ref.Load() == 0:
-			s.key = k
-			s.ref.Store(uint32(ref) + 1)
-			t.used++
-			return
-		case s.key == k:
-			return // another request was faster
-		}
+	at := k.a & mask
+	for t.slots[at].Load() != 0 {
+		at = (at + 1) & mask
 	}
+	t.slots[at].Store(entry + 1)
 }
 
 func (t *refTable) grown() *refTable {
-	g := newRefTable(t.epoch, 2*len(t.slots))
-	for i := range t.slots {
-		if ref := t.slots[i].ref.Load(); ref != 0 {
-			g.put(t.slots[i].key, Ref(ref-1))
-		}
+	g := &refTable{epoch: t.epoch, slots: make([]atomic.Uint32, 2*len(t.slots)), entries: t.entries}
+	for i := range uint32(t.entries.len()) {
+		g.put(t.entries.at(i).key, i)
 	}
 	return g
 }
@@ -138,7 +133,7 @@ func (c *refCache) current() *refTable {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if t = c.table.Load(); t.epoch != epoch {
-		t = newRefTable(epoch, minRefSlots)
+		t = newRefTable(epoch)
 		c.table.Store(t)
 	}
 	return t

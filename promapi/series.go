@@ -122,16 +122,16 @@ func (d *decoder) metric(at int) error {
 	}
 	offset := d.off + int64(d.pos)
 	k := d.cache.key(raw)
-	ref, ok := d.table.get(k, d.guess)
+	ref, entry, ok := d.table.get(k, d.guess)
 	if !ok {
 		ls, good := d.parser.parse(raw)
 		if !good {
 			return &syntaxError{offset: offset, want: "a label set"}
 		}
-		ref = d.cache.add(k, ls)
+		ref, entry = d.cache.add(k, ls)
 		d.table = d.cache.table.Load()
 	}
-	d.guess = ref + 1
+	d.guess = entry + 1
 	d.dst.Refs[at] = ref
 	return nil
 }
@@ -156,10 +156,10 @@ func (d *decoder) quickObject() ([]byte, bool) {
 
 func (d *decoder) ref(raw []byte) Ref {
 	k := d.cache.key(raw)
-	ref, ok := d.table.get(k, 0)
+	ref, _, ok := d.table.get(k, 0)
 	if !ok {
 		ls, _ := d.parser.parse(raw)
-		ref = d.cache.add(k, ls)
+		ref, _ = d.cache.add(k, ls)
 	}
 	return ref
 }
@@ -176,14 +176,15 @@ func (d *decoder) close(at int, named bool) error {
 		dst.Refs[at] = d.ref([]byte("{}"))
 	}
 	ref := dst.Refs[at]
-	if int(ref) >= len(d.seen) {
-		d.seen = append(d.seen, make([]uint32, max(d.cache.in.Len(), int(ref)+1)-len(d.seen))...)
+	word, bit := int(ref/64), uint64(1)<<(ref%64)
+	if word >= len(d.seen) {
+		d.seen = append(d.seen, make([]uint64, max(d.cache.in.Len()/64, word)+1-len(d.seen))...)
 	}
-	if d.seen[ref] == d.turn {
+	if d.seen[word]&bit != 0 {
 		d.duplicates++
 		d.disorder = true
 	}
-	d.seen[ref] = d.turn
+	d.seen[word] |= bit
 	return nil
 }
 

@@ -221,14 +221,10 @@ func count32(s string, plus int32) int32 {
 }
 
 func (r *Reader) slotOf(c *compiled, id EntityID) int32 {
-	k := slotKey{c.Signal, id}
-	if i, ok := r.slotIndex[k]; ok {
+	if i, ok := r.findSlot(c.Signal, id); ok {
 		return i
 	}
-	i := int32(len(r.slots))
-	r.slots = append(r.slots, slot{entity: id, signal: c.Signal, better: 255})
-	r.slotIndex[k] = i
-	return i
+	return r.addSlot(slot{entity: id, signal: c.Signal, better: 255})
 }
 
 func (r *Reader) ownerOf(job, host, device string) int32 {

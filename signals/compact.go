@@ -3,6 +3,8 @@ package signals
 import (
 	"slices"
 	"time"
+
+	"github.com/collwatch/collwatch/internal/dense"
 )
 
 const (
@@ -79,19 +81,16 @@ func (r *Reader) renumber() {
 // is gone.
 func (r *Reader) renumberSlots(old *Entities) []int32 {
 	to := make([]int32, len(r.slots))
-	var kept []slot
-	clear(r.slotIndex)
-	for i := range r.slots {
-		s := r.slots[i]
+	was := r.slots
+	r.slots, r.slotIndex = nil, dense.Index{}
+	for i := range was {
+		s := was[i]
 		if to[i] = -1; r.now-s.lastT > keepFor.Milliseconds() {
 			continue
 		}
 		s.entity = r.entities.Intern(old.Of(s.entity))
-		to[i] = int32(len(kept))
-		r.slotIndex[slotKey{s.signal, s.entity}] = to[i]
-		kept = append(kept, s)
+		to[i] = r.addSlot(s)
 	}
-	r.slots = kept
 	return to
 }
 

@@ -1,6 +1,11 @@
 package signals
 
-import "strings"
+import (
+	"hash/maphash"
+	"strings"
+
+	"github.com/collwatch/collwatch/internal/dense"
+)
 
 // Kind says what sort of thing an entity is.
 type Kind uint8
@@ -93,27 +98,32 @@ type EntityID uint32
 // tick and is not safe for concurrent use.
 type Entities struct {
 	list  []Entity
-	index map[Entity]EntityID
+	index dense.Index
+	// seed makes sure that nobody who chooses labels can choose collisions.
+	seed maphash.Seed
 }
 
 // NewEntities returns an empty table.
-func NewEntities() *Entities { return &Entities{index: make(map[Entity]EntityID)} }
+func NewEntities() *Entities { return &Entities{seed: maphash.MakeSeed()} }
 
 // Intern returns the number of e, adding it if it is new.
 func (t *Entities) Intern(e Entity) EntityID {
-	if id, ok := t.index[e]; ok {
-		return id
+	h := maphash.Comparable(t.seed, e)
+	if i, ok := t.find(h, &e); ok {
+		return i
 	}
 	id := EntityID(len(t.list))
 	t.list = append(t.list, e)
-	t.index[e] = id
+	t.index.Add(h, uint32(id), func(i uint32) uint64 { return maphash.Comparable(t.seed, t.list[i]) })
 	return id
 }
 
 // Find returns the number of e without adding it.
-func (t *Entities) Find(e Entity) (EntityID, bool) {
-	id, ok := t.index[e]
-	return id, ok
+func (t *Entities) Find(e Entity) (EntityID, bool) { return t.find(maphash.Comparable(t.seed, e), &e) }
+
+func (t *Entities) find(hash uint64, e *Entity) (EntityID, bool) {
+	i, ok := t.index.Find(hash, func(i uint32) bool { return t.list[i] == *e })
+	return EntityID(i), ok
 }
 
 // Of returns the entity with number id.

@@ -89,7 +89,7 @@ func (r *Reader) last(id ID, e Entity) float64 {
 	if !ok {
 		return math.NaN()
 	}
-	i, ok := r.slotIndex[slotKey{id, eid}]
+	i, ok := r.findSlot(id, eid)
 	if !ok || r.now-r.slots[i].lastT > valueAge {
 		return math.NaN()
 	}

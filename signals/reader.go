@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/collwatch/collwatch/internal/dense"
 	"github.com/collwatch/collwatch/promapi"
 )
 
@@ -24,7 +25,7 @@ type Reader struct {
 	entities   *Entities
 	generation uint64
 	slots      []slot
-	slotIndex  map[slotKey]int32
+	slotIndex  dense.Index // by signal and entity
 	owners     []owner
 	ownerIndex map[ownerKey]int32
 	pairs      []pair
@@ -93,7 +94,7 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 	}
 	r := &Reader{
 		opts: o, book: book, sources: map[string]*source{}, names: names,
-		entities: NewEntities(), slotIndex: map[slotKey]int32{}, ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
+		entities: NewEntities(), ownerIndex: map[ownerKey]int32{}, pairIndex: map[pairKey]int32{},
 		hostIdx: map[string]int32{}, repairIndex: map[repairKey]int32{}, ident: newIdentity(), dumps: newDumpTable(o.Dump.Milliseconds()),
 		jobs: newJobTable(o.Known), groups: newGroupTable(o.RankMap), unnamed: newUnnamedJobs(), targets: newTargetTable(), fileAges: map[string]span{}, stats: newReadStats(),
 	}
@@ -219,6 +220,7 @@ func (q *query) note(at time.Time) {
 		return
 	}
 	q.okAt, q.downFrom = at, time.Time{}
+	q.trim()
 	if q.res.Len() > 0 {
 		q.found, q.idle = true, 0
 	} else {
@@ -226,6 +228,14 @@ func (q *query) note(at time.Time) {
 	}
 	if q.err == nil && (q.res.Partial || len(q.res.Warnings) > 0) {
 		q.err = &promapi.Error{Class: promapi.ClassIncomplete, Source: q.src.name, Msg: fmt.Sprintf("%q", q.res.Warnings)}
+	}
+}
+
+// trim gives back most of what an answer took that was much larger than this one:
+// those of the warm-up, or after an outage.
+func (q *query) trim() {
+	if n := len(q.res.Samples); cap(q.res.Samples) > 3*n+1<<12 {
+		q.res.Samples = append(make([]promapi.Sample, 0, n+n/4), q.res.Samples...)
 	}
 }
 

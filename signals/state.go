@@ -1,6 +1,9 @@
 package signals
 
-import "github.com/collwatch/collwatch/promapi"
+import (
+	"github.com/collwatch/collwatch/internal/dense"
+	"github.com/collwatch/collwatch/promapi"
+)
 
 // What is kept per series lies in slices indexed by promapi.Ref; what is kept
 // per row of a frame lies in slots. A slot is one entity of one signal, fed by
@@ -53,9 +56,23 @@ type slot struct {
 	dialect    uint8
 }
 
-type slotKey struct {
-	signal ID
-	entity EntityID
+// hash needs no secret: both numbers are given by us.
+func (s *slot) hash() uint64 { return slotHash(s.signal, s.entity) }
+
+func slotHash(id ID, e EntityID) uint64 { return dense.Mix(uint64(id)<<32 | uint64(e)) }
+
+// findSlot returns the number of the slot of a signal and an entity.
+func (r *Reader) findSlot(id ID, e EntityID) (int32, bool) {
+	i, ok := r.slotIndex.Find(slotHash(id, e), func(i uint32) bool { return r.slots[i].signal == id && r.slots[i].entity == e })
+	return int32(i), ok
+}
+
+// addSlot takes a slot that is not there yet and returns its number.
+func (r *Reader) addSlot(s slot) int32 {
+	i := uint32(len(r.slots))
+	r.slots = append(r.slots, s)
+	r.slotIndex.Add(s.hash(), i, func(i uint32) uint64 { return r.slots[i].hash() })
+	return int32(i)
 }
 
 // source is one querier with what is kept of its label sets.
@@ -78,6 +95,9 @@ func (s *source) at(ref promapi.Ref) *series {
 func (s *source) grow(n int) {
 	if c := s.in.Len(); c > n {
 		n = c
+	}
+	if n > cap(s.state) {
+		s.state = append(make([]series, 0, n+n/16), s.state...)
 	}
 	for len(s.state) < n {
 		s.state = append(s.state, series{rule: unseen, slot: -1, owner: -1, host: -1, pair: -1, dump: -1, rec: -1})

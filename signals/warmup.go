@@ -25,6 +25,7 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		step = r.opts.Interval
 	}
 	from, to = from.Truncate(step), to.Truncate(step)
+	defer r.release()
 	for begin := from; begin.Before(to); {
 		end := begin.Add(warmChunk).Truncate(step)
 		if !end.After(begin) {
@@ -49,6 +50,14 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		begin = end
 	}
 	return nil
+}
+
+// release gives the memory of answers back, which of history are many times what a
+// tick needs.
+func (r *Reader) release() {
+	for _, q := range r.queries {
+		q.res = promapi.Result{}
+	}
 }
 
 // askShaped reads history of expressions, whose samples have no time of their
