@@ -66,6 +66,9 @@ type Finding struct {
 	Share float64
 	// Hosts are the hosts of Job where the job may be gone from the snapshot.
 	Hosts []string
+	// Alike are the other GPUs of the host that are late too, by at least half
+	// as much, for Late.
+	Alike []signals.Entity
 	// Code names the fact: "port_not_active", "rate_below_peers", "xid_79".
 	Code string
 }

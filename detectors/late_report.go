@@ -116,7 +116,22 @@ func (d *lateness) finding(c candidate) Finding {
 	if s.sinceStart() {
 		f.Code = CodeLateSinceStart
 	}
+	f.Alike = alike(c, f.Expected)
 	return f
+}
+
+// alike returns the GPUs of the candidate's host that are late by at least half
+// as much: it may be the latest of them by chance, and the host is what they
+// have in common.
+func alike(c candidate, expected float64) []signals.Entity {
+	late, half := &c.ch.members[c.i], expected-float64(c.state().gap)/2
+	var out []signals.Entity
+	for i := range c.ch.members {
+		if m := &c.ch.members[i]; i != c.i && m.thing.Host == late.thing.Host && m.recent() < half {
+			out = append(out, m.thing)
+		}
+	}
+	return out
 }
 
 // rotation reports a job whose late members change.

@@ -105,6 +105,7 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 		h.StartedAt = onset(h.StartedAt, f.Since)
 		h.Groups = append(h.Groups, f.Group)
 	}
+	alike := lateDevices(late)
 	reason, fact := c.hostReason(host)
 	switch {
 	case reason != "":
@@ -113,23 +114,23 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 		}
 		h.Reason, h.Confidence = reason, High
 		h.Suspects, h.TieSet = []Suspect{{Kind: "node", Node: host, Score: 1}}, 1
-		if len(late) < here {
+		if len(alike) < here {
 			h.Confidence = Medium
 		}
-	case len(late) == 1:
+	case len(late) == 1 && len(late[0].Alike) == 0:
 		gpu := late[0].Entity.Thing()
 		h.Confidence = Medium
 		h.Suspects, h.TieSet = []Suspect{{Kind: "gpu", Node: host, Device: gpu.Device, Score: 1}}, 1
-	case len(late) >= here:
+	case len(alike) >= here:
 		if windows < c.opts.HostWindows {
 			return h, false
 		}
 		h.Confidence = Medium
 		h.Suspects, h.TieSet = []Suspect{{Kind: "node", Node: host, Score: 1}}, 1
 	default:
-		h.Confidence, h.TieSet = Low, len(late)
-		for _, f := range late {
-			h.Candidates = append(h.Candidates, Suspect{Kind: "gpu", Node: host, Device: f.Entity.Device, Score: 1 / float64(len(late))})
+		h.Confidence, h.TieSet = Low, len(alike)
+		for _, device := range alike {
+			h.Candidates = append(h.Candidates, Suspect{Kind: "gpu", Node: host, Device: device, Score: 1 / float64(len(alike))})
 		}
 	}
 	h.Owner, h.Next, h.Command = straggleAdvice(h.Reason)
@@ -137,10 +138,24 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 	if fact != nil {
 		h.Evidence = append(h.Evidence, c.say(fact, true))
 	}
-	if len(late) == 1 {
+	if len(alike) == 1 {
 		c.gpuContention(&h, job, late[0])
 	}
 	return h, true
+}
+
+// lateDevices are the GPUs of a host that are late, the found ones and those
+// that are late like them, sorted.
+func lateDevices(late []*detectors.Finding) []string {
+	var out []string
+	for _, f := range late {
+		out = append(out, f.Entity.Device)
+		for _, g := range f.Alike {
+			out = append(out, g.Device)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // hostReason is what a host lacks while it is late, with the finding.

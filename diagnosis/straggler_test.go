@@ -150,6 +150,40 @@ func TestLateHostWithoutAnyFact(t *testing.T) {
 	require.Len(t, p.first, 1, "%v", p.first)
 }
 
+// Of the GPUs of a late host in one group one is the latest; the others are late
+// as well, and it is the host that they have in common.
+func TestLatestGPUOfALateHostIsNotNamed(t *testing.T) {
+	for name, wait := range map[string]map[string]float64{
+		"all GPUs of the host": {"": 5e-3, "GPU3": 0},
+		"two of them":          {"": 12e-3, "GPU3": 0, "GPU5": 4e-3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := snaptest.New(snaptest.Q8(), 6)
+			p := newPipeline(c.Interval).run(c, 30*time.Minute)
+			c.SetAll(signals.CollExecTime, c.Shape.ExecTime+12e-3, nil)
+			for _, e := range c.Series(signals.CollExecTime) {
+				more, own := wait[e.Device]
+				if e.Host == "roce-03" {
+					if !own {
+						more = wait[""]
+					}
+					c.Set(signals.CollExecTime, c.Shape.ExecTime+more, e)
+				}
+			}
+			p.run(c, 15*time.Minute)
+			require.NotContains(t, p.first, "straggler_compute roce-03/GPU3")
+			v := p.verdict(t, StragglerCompute)
+			if name == "two of them" {
+				require.Empty(t, v.Suspects)
+				require.Len(t, v.Candidates, 2)
+				require.Equal(t, 2, v.TieSet)
+				return
+			}
+			require.Equal(t, []Suspect{{Kind: "node", Node: "roce-03", Score: 1}}, v.Suspects)
+		})
+	}
+}
+
 // A GPU that slows its tensor-parallel group makes its whole host late; only
 // the time inside the host tells which GPU it is.
 func TestLateGPUBehindItsTensorGroup(t *testing.T) {
