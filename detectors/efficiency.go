@@ -307,12 +307,15 @@ func (d *efficiency) explain(f *Finding, k effKind, s *effSeries, tau float64, h
 		}
 	}
 	own, same, other, algo, peers := d.peers(f.Job, k)
+	// The level of a job includes waiting for late members; its transfer does
+	// not. A job is inefficient only if that is slow as well.
+	own = max(own, f.Value)
 	switch {
-	case own > 0 && other > 0 && own < part*other && !(same > part*other):
+	case other > 0 && own < part*other && !(same > part*other):
 		f.Code, f.Entity.Detail, f.Peers = CodeOtherAlgorithm, algo, peers
 		f.Value, f.Expected = own, other
 		return true
-	case own > 0 && same > 0 && own < part*same:
+	case same > 0 && own < part*same:
 		f.Code, f.Peers = CodeBelowBest, peers
 		f.Value, f.Expected = own, same
 		return true
