@@ -26,7 +26,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
+require (
+	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22 // indirect
+)
 
 require (
 	cloud.google.com/go/auth v0.24.1-0.20261001053825-dbc26066f70a // indirect

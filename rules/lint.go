@@ -6,18 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 )
 
 // Problem is one finding of [Lint].
 type Problem struct {
 	File string `json:"file"`
-	// Line and Column are where the rule's expression, or the text that could
-	// not be read, begins.
+	// Line and Column are those of what is wrong, from 1.
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Rule   string `json:"rule,omitempty"`
@@ -35,223 +35,194 @@ func (p Problem) String() string {
 	return s + p.Text + " (" + p.ID + ")"
 }
 
+// LintOptions say what is looked for.
+type LintOptions struct {
+	// Off are the ids of lints that are not run.
+	Off []string
+	// Target is the server that will load the files. "" allows what any target
+	// allows.
+	Target string
+	// Metrics are the names that exist on a source, and those that other files
+	// record; nil means that nobody was asked.
+	Metrics []string
+}
+
 // maxFile bounds a rule file.
 const maxFile = 16 << 20
 
-// lintRule is one rule of somebody's file.
-type lintRule struct {
-	name    string
-	alert   bool
-	expr    parser.Expr
-	text    string
-	hold    bool
-	labels  map[string]string
-	line    int
-	column  int
-	limited bool // its group has a limit
+// linter reads one file.
+type linter struct {
+	o       LintOptions
+	file    string
+	lines   []string
+	metrics map[string]bool
+	out     []Problem
 }
 
-// Lint reads a rule file, also a PrometheusRule resource, and reports patterns
-// that are known to be broken. off are the ids of lints that are switched off.
-func Lint(file string, data []byte, off ...string) []Problem {
-	var out []Problem
-	report := func(line, column int, rule, id, text string) {
-		if !slices.Contains(off, id) {
-			out = append(out, Problem{file, line, column, rule, id, text})
+// Lint reads a rule file, also a PrometheusRule resource, and reports what no
+// server would load and patterns that are known to be broken. A comment above a
+// rule, "# collwatch:off ID reason", switches a lint off for it.
+func Lint(file string, data []byte, o LintOptions) []Problem {
+	l := &linter{o: o, file: file}
+	if o.Metrics != nil {
+		l.metrics = map[string]bool{}
+		for _, m := range o.Metrics {
+			l.metrics[m] = true
 		}
 	}
+	l.read(data)
+	slices.SortStableFunc(l.out, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	return l.out
+}
+
+func (l *linter) report(line, column int, rule, id, text string) {
+	p := Problem{l.file, max(line, 1), max(column, 1), rule, id, text}
+	if !slices.Contains(l.o.Off, id) && !slices.Contains(l.out, p) {
+		l.out = append(l.out, p)
+	}
+}
+
+var yamlLine = regexp.MustCompile(`\bline ([0-9]+):`)
+
+func (l *linter) read(data []byte) {
 	if len(data) > maxFile {
-		report(1, 1, "", "unreadable", "the file is larger than 16 MB")
-		return out
+		l.report(1, 1, "", "unreadable", "the file is larger than 16 MB")
+		return
 	}
-	var doc yaml.Node
-	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); err != nil {
-		if !errors.Is(err, io.EOF) {
-			report(1, 1, "", "unreadable", err.Error())
-		} else {
-			report(1, 1, "", "unreadable", "the file is empty")
+	l.lines = strings.Split(string(data), "\n")
+	var doc, second yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	switch err := dec.Decode(&doc); {
+	case errors.Is(err, io.EOF):
+		l.report(1, 1, "", "unreadable", "the file is empty")
+		return
+	case err != nil:
+		line := 1
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+			line, _ = strconv.Atoi(m[1]) //nolint:errcheck // digits
 		}
-		return out
+		l.report(line, 1, "", "unreadable", err.Error())
+		return
 	}
-	root := resolve(&doc)
+	if dec.Decode(&second) == nil {
+		l.report(second.Line, second.Column, "", "second-document", "only the first YAML document of a file is read: these rules are never loaded")
+	}
+	if tooDeep(&doc) {
+		l.report(1, 1, "", "unreadable", "the file is nested too deeply, or its aliases grow too large")
+		return
+	}
+	root, resource := resolve(&doc), false
 	if spec := child(root, "spec"); spec != nil {
-		root = spec
+		root, resource = spec, true
 	}
 	groups := child(root, "groups")
 	if groups == nil || groups.Kind != yaml.SequenceNode {
-		report(1, 1, "", "unreadable", "no list of groups: this is no rule file")
-		return out
+		l.report(1, 1, "", "unreadable", "no list of groups: this is no rule file")
+		return
 	}
+	if !resource {
+		l.fields(root, "", []string{"groups", "namespace"})
+	}
+	names := map[string]bool{}
 	for _, g := range groups.Content {
-		g = resolve(g)
-		list := child(g, "rules")
-		if list == nil {
+		l.group(resolve(g), names)
+	}
+	l.schema(root, resource)
+}
+
+func (l *linter) group(g *yaml.Node, names map[string]bool) {
+	l.fields(g, "", groupFields(l.o.Target))
+	if n := child(g, "name"); n != nil {
+		if names[n.Value] {
+			l.report(n.Line, n.Column, "", "schema", fmt.Sprintf("a second group %q in one file", n.Value))
+		}
+		names[n.Value] = true
+	}
+	l.duration(child(g, "interval"), "")
+	l.duration(child(g, "query_offset"), "")
+	list := child(g, "rules")
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return
+	}
+	limit := child(g, "limit")
+	for _, n := range list.Content {
+		n = resolve(n)
+		r, ok := l.rule(n)
+		if !ok {
 			continue
 		}
-		limit := child(g, "limit")
-		for _, n := range list.Content {
-			r, ok := readRule(resolve(n), report)
-			if !ok {
+		if limit != nil && limit.Value != "0" {
+			r.limit = limit
+		}
+		off := l.switchedOff(n, r.name)
+		for _, lint := range Lints() {
+			if slices.Contains(off, lint.ID) {
 				continue
 			}
-			r.limited = limit != nil && limit.Value != "0"
-			for _, l := range Lints() {
-				if text := l.find(r); text != "" {
-					report(r.line, r.column, r.name, l.ID, text)
-				}
+			r.offset, r.place = 0, r.exprNode
+			if text := lint.find(r); text != "" {
+				line, column := l.position(r.place, r.offset)
+				l.report(line, column, r.name, lint.ID, text)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
-	return out
 }
 
-// readRule reads one rule; what cannot be read is reported.
-func readRule(n *yaml.Node, report func(line, column int, rule, id, text string)) (*lintRule, bool) {
-	r := &lintRule{labels: map[string]string{}, line: n.Line, column: n.Column}
-	if a := child(n, "alert"); a != nil {
-		r.name, r.alert = a.Value, true
-	} else if a := child(n, "record"); a != nil {
-		r.name = a.Value
-	}
-	r.hold = child(n, "for") != nil
-	if ls := child(n, "labels"); ls != nil && ls.Kind == yaml.MappingNode {
-		for i := 0; i+1 < len(ls.Content); i += 2 {
-			r.labels[ls.Content[i].Value] = resolve(ls.Content[i+1]).Value
-		}
-	}
-	e := child(n, "expr")
-	if e == nil {
-		report(n.Line, n.Column, r.name, "unreadable", "a rule without expr")
-		return nil, false
-	}
-	r.text, r.line, r.column = e.Value, e.Line, e.Column
-	expr, err := parser.NewParser(parser.Options{EnableExperimentalFunctions: true}).ParseExpr(e.Value)
-	if err != nil {
-		report(r.line, r.column, r.name, "unreadable", err.Error())
-		return nil, false
-	}
-	r.expr = expr
-	return r, true
-}
+var switchOff = regexp.MustCompile(`collwatch:off\s+([a-z0-9-]+(?:\s*,\s*[a-z0-9-]+)*)[ \t]*(.*)`)
 
-// resolve follows documents and aliases, not deeper than an honest file goes.
-func resolve(n *yaml.Node) *yaml.Node {
-	for range 8 {
-		switch {
-		case n.Kind == yaml.DocumentNode && len(n.Content) > 0:
-			n = n.Content[0]
-		case n.Kind == yaml.AliasNode && n.Alias != nil:
-			n = n.Alias
-		default:
-			return n
-		}
+// switchedOff reads the comments of a rule.
+func (l *linter) switchedOff(n *yaml.Node, rule string) []string {
+	comments := n.HeadComment
+	for _, c := range n.Content {
+		comments += "\n" + c.HeadComment + "\n" + c.LineComment
 	}
-	return n
-}
-
-// child is the value of a key, nil if there is none.
-func child(n *yaml.Node, key string) *yaml.Node {
-	if n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return resolve(n.Content[i+1])
-		}
-	}
-	return nil
-}
-
-// names lists the metrics that an expression selects.
-func (r *lintRule) names() []string {
 	var out []string
-	parser.Inspect(r.expr, func(n parser.Node, _ []parser.Node) error {
-		if v, ok := n.(*parser.VectorSelector); ok && v.Name != "" {
-			out = append(out, v.Name)
+	for _, m := range switchOff.FindAllStringSubmatch(comments, -1) {
+		if strings.TrimSpace(m[2]) == "" {
+			l.report(n.Line, n.Column, rule, "no-reason", m[1]+" is switched off without a reason")
+			continue
 		}
-		return nil
-	})
+		for id := range strings.SplitSeq(m[1], ",") {
+			id = strings.TrimSpace(id)
+			if !slices.Contains(LintIDs(), id) {
+				l.report(n.Line, n.Column, rule, "no-reason", "no lint "+strconv.Quote(id)+" to switch off"+suggest(id, LintIDs()))
+			}
+			out = append(out, id)
+		}
+	}
 	return out
 }
 
-// under says that a metric that matches stands below a call of one of the
-// functions, and returns its name.
-func (r *lintRule) under(match func(metric string) bool, functions ...string) string {
-	found := ""
-	parser.Inspect(r.expr, func(n parser.Node, path []parser.Node) error {
-		v, ok := n.(*parser.VectorSelector)
-		if !ok || !match(v.Name) {
-			return nil
-		}
-		for _, p := range path {
-			if c, ok := p.(*parser.Call); ok && slices.Contains(functions, c.Func.Name) {
-				found = v.Name
-			}
-		}
-		return nil
-	})
-	return found
+// LintIDs are all ids by which a finding may be switched off.
+func LintIDs() []string {
+	out := []string{"schema", "second-document", "no-reason", "unreadable"}
+	for _, l := range Lints() {
+		out = append(out, l.ID)
+	}
+	return out
 }
 
-// compared returns a metric that matches and the number that it is compared
-// with, where bad says that the number makes no sense.
-func (r *lintRule) compared(match func(metric string) bool, bad func(op parser.ItemType, v float64) bool) (metric string, value float64) {
-	parser.Inspect(r.expr, func(n parser.Node, _ []parser.Node) error {
-		b, ok := n.(*parser.BinaryExpr)
-		if !ok || !b.Op.IsComparisonOperator() {
-			return nil
+// position is where a byte of a scalar's value stands in the file.
+func (l *linter) position(n *yaml.Node, offset int) (line, column int) {
+	switch n.Style {
+	case yaml.LiteralStyle:
+		before := n.Value[:min(offset, len(n.Value))]
+		row := strings.Count(before, "\n")
+		text := strings.Split(n.Value, "\n")[row]
+		at := offset - strings.LastIndexByte(before, '\n') - 1
+		if i := n.Line + row; i < len(l.lines) && strings.HasSuffix(strings.TrimRight(l.lines[i], "\r"), text) {
+			return i + 1, len(strings.TrimRight(l.lines[i], "\r")) - len(text) + at + 1
 		}
-		v, ok := unwrap(b.RHS).(*parser.NumberLiteral)
-		if !ok || !bad(b.Op, v.Val) {
-			return nil
+	case yaml.FoldedStyle:
+	default:
+		start := n.Column - 1
+		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+			start++
 		}
-		parser.Inspect(b.LHS, func(n parser.Node, path []parser.Node) error {
-			if s, ok := n.(*parser.VectorSelector); ok && match(s.Name) && !scaledUp(path) {
-				metric, value = s.Name, v.Val
-			}
-			return nil
-		})
-		return nil
-	})
-	return metric, value
-}
-
-// scaledUp says that a selector is multiplied or counted on its way up.
-func scaledUp(path []parser.Node) bool {
-	for _, p := range path {
-		switch x := p.(type) {
-		case *parser.BinaryExpr:
-			if x.Op == parser.MUL || x.Op == parser.DIV {
-				return true
-			}
-		case *parser.AggregateExpr:
-			if x.Op == parser.COUNT || x.Op == parser.SUM {
-				return true
-			}
-		case *parser.Call:
-			if x.Func.Name == "count_over_time" || x.Func.Name == "sum_over_time" {
-				return true
-			}
+		end := start + offset
+		if n.Line-1 < len(l.lines) && end <= len(l.lines[n.Line-1]) {
+			return n.Line, end + 1
 		}
 	}
-	return false
-}
-
-func unwrap(e parser.Expr) parser.Expr {
-	for {
-		p, ok := e.(*parser.ParenExpr)
-		if !ok {
-			return e
-		}
-		e = p.Expr
-	}
-}
-
-func oneOf(names ...string) func(string) bool {
-	return func(s string) bool { return slices.Contains(names, s) }
-}
-
-func prefixed(prefix, suffix string) func(string) bool {
-	return func(s string) bool { return strings.HasPrefix(s, prefix) && strings.HasSuffix(s, suffix) }
+	return n.Line, n.Column
 }

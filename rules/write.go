@@ -98,9 +98,14 @@ func (w *writer) rule(r rule) (*yaml.Node, error) {
 	if len(r.annotations) > 0 {
 		put(n, "annotations", stringMap(r.annotations))
 	}
+	var comments []string
 	if r.comment != "" {
-		n.HeadComment = "# " + r.comment
+		comments = append(comments, "# "+r.comment)
 	}
+	if r.alert != "" && r.hold == 0 && r.keep == 0 {
+		comments = append(comments, "# collwatch:off no-for the evidence is an event, and stays for its window")
+	}
+	n.HeadComment = strings.Join(comments, "\n")
 	return n, nil
 }
 

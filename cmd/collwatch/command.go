@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/common/promslog"
@@ -71,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		name, act := c(app)
 		actions[name] = act
 	}
-	name, err := app.Parse(args)
+	name, err := app.Parse(joinDash(args))
 	if ended >= 0 {
 		return ended
 	}
@@ -124,4 +125,17 @@ func versionCommand(app *kingpin.Application) (string, action) {
 		_, err := fmt.Fprintln(e.stdout, version.Print("collwatch"))
 		return err
 	}
+}
+
+// joinDash writes "--out -" as "--out=-": kingpin loses a lone dash.
+func joinDash(args []string) []string {
+	var out []string
+	for _, a := range args {
+		if last := len(out) - 1; a == "-" && last >= 0 && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "=") {
+			out[last] += "=-"
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
 }

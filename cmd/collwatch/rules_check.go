@@ -3,13 +3,20 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/alecthomas/kingpin/v2"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/collwatch/collwatch/internal/ruletest"
+	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/rules"
 )
 
@@ -18,14 +25,25 @@ func rulesCheckCommand(app *kingpin.Application) (string, action) {
 	files := cmd.Arg("file", "Rule files or PrometheusRule resources.").Required().Strings()
 	format := cmd.Flag("format", "text or json.").Default("text").Enum("text", "json")
 	off := cmd.Flag("disable", "Id of a lint not to run; may be repeated.").Strings()
-	return cmd.FullCommand(), func(_ context.Context, e *env) error {
-		found := []rules.Problem{}
-		for _, f := range *files {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				return usageError(fmt.Errorf("rule file: %w", err))
+	target := cmd.Flag("target", "Server that will load the files; by default what any of them knows is allowed.").String()
+	configFile := cmd.Flag("config", "Configuration file: its sources are asked whether the metrics exist.").Envar("COLLWATCH_CONFIG").String()
+	return cmd.FullCommand(), func(ctx context.Context, e *env) error {
+		if err := checkFlags(*off, *target); err != nil {
+			return usageError(err)
+		}
+		contents, err := readRuleFiles(*files)
+		if err != nil {
+			return usageError(err)
+		}
+		o := rules.LintOptions{Off: *off, Target: *target}
+		if *configFile != "" {
+			if o.Metrics, err = metricsFor(ctx, *configFile, contents); err != nil {
+				return fmt.Errorf("which series exist could not be asked: %w", err)
 			}
-			found = append(found, rules.Lint(f, data, *off...)...)
+		}
+		found := []rules.Problem{}
+		for i, f := range *files {
+			found = append(found, rules.Lint(f, contents[i], o)...)
 		}
 		if *format == "json" {
 			enc := json.NewEncoder(e.stdout)
@@ -43,6 +61,65 @@ func rulesCheckCommand(app *kingpin.Application) (string, action) {
 		}
 		return nil
 	}
+}
+
+func checkFlags(off []string, target string) error {
+	var errs []error
+	for _, id := range off {
+		if !slices.Contains(rules.LintIDs(), id) {
+			errs = append(errs, fmt.Errorf("no lint %q to disable; there are %s", id, strings.Join(rules.LintIDs(), ", ")))
+		}
+	}
+	if target != "" {
+		_, err := rules.FindProfile(target)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// readRuleFiles reads all files or none, each not further than a rule file may
+// go.
+func readRuleFiles(files []string) ([][]byte, error) {
+	const most = 16<<20 + 1 // one more than the linter takes
+	var out [][]byte
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("rule file: %w", err)
+		}
+		data, err := io.ReadAll(io.LimitReader(f, most))
+		_ = f.Close() // it was only read
+		if err != nil {
+			return nil, fmt.Errorf("rule file: %w", err)
+		}
+		out = append(out, data)
+	}
+	return out, nil
+}
+
+// metricsFor asks the sources for all names of metrics, and adds those that the
+// files record.
+func metricsFor(ctx context.Context, configFile string, contents [][]byte) ([]string, error) {
+	cfg, err := loadConfig(configFile)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := liveSources(cfg, prometheus.NewRegistry())
+	if err != nil {
+		return nil, usageError(err)
+	}
+	out, now := []string{"ALERTS", "ALERTS_FOR_STATE"}, time.Now()
+	for _, q := range sources {
+		found, err := q.LabelValues(ctx, "__name__", nil, promapi.Window{Start: now.Add(-time.Hour), End: now})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	for _, data := range contents {
+		out = append(out, rules.Recorded(data)...)
+	}
+	return out, nil
 }
 
 func rulesTestCommand(app *kingpin.Application) (string, action) {

@@ -1,0 +1,265 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// metricFact is what the catalogue knows of a name.
+type metricFact struct {
+	gauge, counter, optional bool
+}
+
+// metricFacts are those of all names of the catalogue.
+func metricFacts() map[string]metricFact {
+	out := map[string]metricFact{}
+	for _, d := range signals.Catalogue() {
+		for _, x := range d.Rules {
+			if x.Pattern {
+				continue
+			}
+			f := out[x.Metric]
+			switch x.Type {
+			case signals.Counter, signals.CountingGauge:
+				f.counter = true
+			case signals.Gauge:
+				f.gauge = true
+			default:
+			}
+			f.optional = f.optional || x.Enable != ""
+			out[x.Metric] = f
+		}
+	}
+	return out
+}
+
+// nodeInfiniband are the names of node_exporter's InfiniBand collector (1.12).
+const nodeInfiniband = `info legacy_multicast_packets_received_total legacy_multicast_packets_transmitted_total legacy_data_received_bytes_total
+legacy_packets_received_total legacy_unicast_packets_received_total legacy_unicast_packets_transmitted_total legacy_data_transmitted_bytes_total
+legacy_packets_transmitted_total excessive_buffer_overrun_errors_total link_downed_total link_error_recovery_total local_link_integrity_errors_total
+multicast_packets_received_total multicast_packets_transmitted_total physical_state_id port_constraint_errors_received_total
+port_constraint_errors_transmitted_total port_data_received_bytes_total port_data_transmitted_bytes_total port_discards_received_total
+port_discards_transmitted_total port_errors_received_total port_packets_received_total port_packets_transmitted_total port_transmit_wait_total
+rate_bytes_per_second state_id unicast_packets_received_total unicast_packets_transmitted_total port_receive_remote_physical_errors_total
+port_receive_switch_relay_errors_total symbol_error_total vl15_dropped_total duplicate_requests_packets_total implied_nak_seq_errors_total lifespan_seconds
+local_ack_timeout_errors_total np_cnp_packets_sent_total np_ecn_marked_roce_packets_received_total out_of_buffer_drops_total
+out_of_sequence_packets_received_total packet_sequence_errors_total req_cqes_errors_total req_cqes_flush_errors_total req_remote_access_errors_total
+req_remote_invalid_request_errors_total resp_cqes_errors_total resp_cqes_flush_errors_total resp_local_length_errors_total resp_remote_access_errors_total
+rnr_nak_retry_packets_received_total roce_adp_retransmits_total roce_adp_retransmits_timeout_total roce_slow_restart_used_total
+roce_slow_restart_cnps_total roce_slow_restart_total rp_cnp_packets_handled_total rp_cnp_ignored_packets_received_total rx_atomic_requests_total
+rx_dct_connect_requests_total rx_read_requests_total rx_write_requests_total rx_icrc_encapsulated_errors_total`
+
+// dcgmNames are further fields of DCGM that rules use, so that a name near one
+// of the catalogue is not taken for a slip of the pen.
+const dcgmNames = `APP_SM_CLOCK APP_MEM_CLOCK VIDEO_CLOCK MAX_SM_CLOCK MAX_MEM_CLOCK GPU_MAX_OP_TEMP MEM_MAX_OP_TEMP SLOWDOWN_TEMP SHUTDOWN_TEMP POWER_USAGE_INSTANT
+POWER_MGMT_LIMIT ENFORCED_POWER_LIMIT FAN_SPEED PSTATE PCIE_MAX_LINK_GEN PCIE_MAX_LINK_WIDTH MEM_COPY_UTIL ENC_UTIL DEC_UTIL FB_FREE FB_TOTAL FB_RESERVED
+FB_USED_PERCENT VGPU_LICENSE_STATUS PCIE_TX_THROUGHPUT PCIE_RX_THROUGHPUT BAR1_USED BAR1_FREE ECC_CURRENT PERSISTENCE_MODE COUNT COMPUTE_MODE`
+
+// likelyNames are wrong names that were seen, with what was meant.
+func likelyNames() map[string]string {
+	return map[string]string{
+		"node_infiniband_port_receive_errors_total":    "node_infiniband_port_errors_received_total",
+		"node_infiniband_symbol_error_counter_total":   "node_infiniband_symbol_error_total",
+		"node_infiniband_port_transmit_errors_total":   "node_infiniband_port_discards_transmitted_total",
+		"node_infiniband_port_rcv_errors_total":        "node_infiniband_port_errors_received_total",
+		"node_infiniband_port_transmit_discards_total": "node_infiniband_port_discards_transmitted_total",
+		"node_infiniband_port_xmit_wait_total":         "node_infiniband_port_transmit_wait_total",
+		"node_infiniband_port_xmit_data_total":         "node_infiniband_port_data_transmitted_bytes_total",
+		"node_infiniband_port_rcv_data_total":          "node_infiniband_port_data_received_bytes_total",
+		"node_infiniband_port_data_transmitted_total":  "node_infiniband_port_data_transmitted_bytes_total",
+		"node_infiniband_port_data_received_total":     "node_infiniband_port_data_received_bytes_total",
+		"node_infiniband_rate":                         "node_infiniband_rate_bytes_per_second",
+		"node_infiniband_port_state":                   "node_infiniband_state_id",
+		"node_infiniband_state":                        "node_infiniband_state_id",
+	}
+}
+
+// noSuchMetric looks for names of the known exporters that they do not have.
+func noSuchMetric(r *lintRule) string {
+	facts := metricFacts()
+	var known, ports []string
+	for m := range facts {
+		known = append(known, m)
+	}
+	for f := range strings.FieldsSeq(nodeInfiniband) {
+		ports = append(ports, "node_infiniband_"+f)
+	}
+	known = append(known, ports...)
+	for f := range strings.FieldsSeq(dcgmNames) {
+		known = append(known, "DCGM_FI_DEV_"+f)
+	}
+	slices.Sort(known)
+	likely := likelyNames()
+	for _, n := range r.names() {
+		if slices.Contains(known, n) {
+			continue
+		}
+		r.uses(oneOf(n))
+		if use := likely[n]; use != "" {
+			return n + " does not exist: the name is " + use
+		}
+		if strings.HasPrefix(n, "node_infiniband_") { // the list is complete
+			return n + " does not exist" + suggest(n, ports)
+		}
+		// A name one or two letters off a known one is a slip of the pen, unless a
+		// digit differs: p50 and p95, load1 and load5 are different series.
+		if near := nearest(n, known); near != "" && edits(n, near, 3) <= allowedEdits(n) && digitless(n) != digitless(near) {
+			return n + " is not known, did you mean " + near + "?"
+		}
+	}
+	return ""
+}
+
+// allowedEdits is how far a slip of the pen goes: two letters in long names.
+func allowedEdits(name string) int {
+	if len(name) >= 18 {
+		return 2
+	}
+	return 1
+}
+
+func digitless(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// uncovered looks for names that the source does not have.
+func uncovered(r *lintRule) string {
+	if r.metrics == nil {
+		return ""
+	}
+	for _, n := range r.names() {
+		if r.metrics[n] {
+			continue
+		}
+		r.uses(oneOf(n))
+		var have []string
+		for m := range r.metrics {
+			have = append(have, m)
+		}
+		slices.Sort(have)
+		return "no series " + n + " here" + suggest(n, have)
+	}
+	return ""
+}
+
+func rateOfGauge(r *lintRule) string {
+	facts := metricFacts()
+	return say(r.under(func(m string) bool {
+		f, ok := facts[m]
+		if m == xidGauge || m == field449 {
+			return false // they have lints of their own
+		}
+		return ok && f.gauge && !f.counter || !ok && regexp.MustCompile(`^DCGM_FI_(DEV_\w+_(TEMP|CLOCK|UTIL|USED|FREE)|PROF_\w+_ACTIVE)$`).MatchString(m)
+	}, "rate", "irate", "increase"), "rate of %s, which is a gauge")
+}
+
+// rawCounter looks for counters that are compared as they are.
+func rawCounter(r *lintRule) string {
+	if !r.alert {
+		return ""
+	}
+	facts, found := metricFacts(), ""
+	m, _ := r.compared(func(m string) bool {
+		f, ok := facts[m]
+		return ok && f.counter && !f.gauge && !strings.HasPrefix(m, "DCGM_EXP_")
+	}, func(op parser.ItemType, v float64) bool { return (op == parser.GTR || op == parser.GTE) && v >= 0 })
+	r.visit(func(n parser.Node, path []parser.Node) {
+		if v, ok := n.(*parser.VectorSelector); ok && metricOf(v) == m && m != "" && !slices.ContainsFunc(path, isRange) {
+			found = m
+		}
+	})
+	return say(found, "%s is compared as it is: one event is told for ever")
+}
+
+func isRange(n parser.Node) bool {
+	switch n.(type) {
+	case *parser.MatrixSelector, *parser.SubqueryExpr:
+		return true
+	}
+	return false
+}
+
+func zeroOnMissing(r *lintRule) string {
+	if !r.alert || strings.Contains(r.text, "absent") {
+		return ""
+	}
+	facts, found := metricFacts(), ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		b, ok := n.(*parser.BinaryExpr)
+		if !ok || b.Op != parser.EQLC || found != "" {
+			return
+		}
+		if v, ok := constant(b.RHS); !ok || v != 0 {
+			return
+		}
+		if m := bare(b.LHS); facts[m].counter && facts[m].optional || strings.HasPrefix(m, "node_infiniband_") && strings.HasSuffix(m, "_total") {
+			found = m
+			r.mark(b)
+		}
+	})
+	return say(found, "%s == 0 does not see a port without the counter: use unless, or absent() with a job")
+}
+
+// metricRange is what values a metric can have.
+type metricRange struct {
+	match    func(string) bool
+	low, top float64
+}
+
+func neverTrue(r *lintRule) string {
+	ranges := []metricRange{
+		{oneOf(gpuUtil, "DCGM_FI_DEV_MEM_COPY_UTIL", "DCGM_FI_DEV_ENC_UTIL", "DCGM_FI_DEV_DEC_UTIL"), 0, 100},
+		{oneOf("node_infiniband_state_id"), 1, 4},
+		{oneOf("node_infiniband_physical_state_id"), 1, 7},
+		{oneOf("DCGM_FI_DEV_PCIE_LINK_WIDTH"), 1, 32},
+		{oneOf("DCGM_FI_DEV_PCIE_LINK_GEN"), 1, 7},
+		{oneOf("DCGM_FI_DEV_ROW_REMAP_FAILURE"), 0, 1},
+		{oneOf("up"), 0, 1},
+	}
+	for _, x := range ranges {
+		m, v := r.compared(x.match, func(op parser.ItemType, v float64) bool { return outside(op, v, x.low, x.top) })
+		if m != "" {
+			return m + " goes from " + num(x.low) + " to " + num(x.top) + " and never meets " + num(v)
+		}
+	}
+	// Seconds of waiting per second.
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		b, ok := n.(*parser.BinaryExpr)
+		if !ok || !b.Op.IsComparisonOperator() || found != "" {
+			return
+		}
+		c, isCall := unwrap(b.LHS).(*parser.Call)
+		v, isConst := constant(b.RHS)
+		if isCall && isConst && (c.Func.Name == "rate" || c.Func.Name == "irate") && prefixed("node_pressure_", "_seconds_total")(bare(c)) && outside(b.Op, v, 0, 1) {
+			found = "the rate of " + bare(c) + " is a share from 0 to 1 and never meets " + num(v)
+			r.mark(b)
+		}
+	})
+	return found
+}
+
+// outside says that no value between low and top meets a condition.
+func outside(op parser.ItemType, v, low, top float64) bool {
+	switch op {
+	case parser.GTR:
+		return v >= top
+	case parser.GTE, parser.EQLC:
+		return v > top || op == parser.EQLC && v < low
+	case parser.LSS:
+		return v <= low
+	case parser.LTE:
+		return v < low
+	}
+	return false
+}

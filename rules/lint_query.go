@@ -1,0 +1,305 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+)
+
+// visit walks the expression; a node's path are those above it.
+func (r *lintRule) visit(f func(n parser.Node, path []parser.Node)) {
+	parser.Inspect(r.expr, func(n parser.Node, path []parser.Node) error {
+		if n != nil {
+			f(n, path)
+		}
+		return nil
+	})
+}
+
+// names lists the metrics that an expression selects.
+func (r *lintRule) names() []string {
+	var out []string
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		if v, ok := n.(*parser.VectorSelector); ok && metricOf(v) != "" {
+			out = append(out, metricOf(v))
+		}
+	})
+	return out
+}
+
+// metricOf is the name that a selector asks for.
+func metricOf(v *parser.VectorSelector) string {
+	if v.Name != "" {
+		return v.Name
+	}
+	for _, m := range v.LabelMatchers {
+		if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+			return m.Value
+		}
+	}
+	return ""
+}
+
+// uses says that some metric matches, and marks the first.
+func (r *lintRule) uses(match func(metric string) bool) string {
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		if v, ok := n.(*parser.VectorSelector); ok && found == "" && match(metricOf(v)) {
+			found = metricOf(v)
+			r.mark(v)
+		}
+	})
+	return found
+}
+
+// under says that a metric that matches stands directly below a call of one of
+// the functions, and returns its name.
+func (r *lintRule) under(match func(metric string) bool, functions ...string) string {
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		c, ok := n.(*parser.Call)
+		if !ok || found != "" || !slices.Contains(functions, c.Func.Name) {
+			return
+		}
+		for _, a := range c.Args {
+			if m := bare(a); match(m) {
+				found = m
+				r.mark(c)
+			}
+		}
+	})
+	return found
+}
+
+// compared returns a metric that matches and the number that it is compared
+// with, where bad says that the number makes no sense.
+func (r *lintRule) compared(match func(metric string) bool, bad func(op parser.ItemType, v float64) bool) (metric string, value float64) {
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		b, ok := n.(*parser.BinaryExpr)
+		if !ok || !b.Op.IsComparisonOperator() || metric != "" {
+			return
+		}
+		side, op := b.LHS, b.Op
+		v, ok := constant(b.RHS)
+		if !ok {
+			if v, ok = constant(b.LHS); !ok {
+				return
+			}
+			side, op = b.RHS, mirrored(op)
+		}
+		if !bad(op, v) {
+			return
+		}
+		parser.Inspect(side, func(n parser.Node, path []parser.Node) error {
+			if s, ok := n.(*parser.VectorSelector); ok && match(metricOf(s)) && !scaledUp(path) {
+				metric, value = metricOf(s), v
+				r.mark(b)
+			}
+			return nil
+		})
+	})
+	return metric, value
+}
+
+// mirrored is the operator with its sides exchanged.
+func mirrored(op parser.ItemType) parser.ItemType {
+	switch op {
+	case parser.GTR:
+		return parser.LSS
+	case parser.GTE:
+		return parser.LTE
+	case parser.LSS:
+		return parser.GTR
+	case parser.LTE:
+		return parser.GTE
+	}
+	return op
+}
+
+// constant is the value of a number or of arithmetic on numbers.
+func constant(e parser.Expr) (float64, bool) {
+	switch x := unwrap(e).(type) {
+	case *parser.NumberLiteral:
+		return x.Val, true
+	case *parser.UnaryExpr:
+		v, ok := constant(x.Expr)
+		if x.Op == parser.SUB {
+			v = -v
+		}
+		return v, ok
+	case *parser.BinaryExpr:
+		a, okA := constant(x.LHS)
+		b, okB := constant(x.RHS)
+		if !okA || !okB {
+			return 0, false
+		}
+		switch x.Op {
+		case parser.ADD:
+			return a + b, true
+		case parser.SUB:
+			return a - b, true
+		case parser.MUL:
+			return a * b, true
+		case parser.DIV:
+			return a / b, true
+		}
+	}
+	return 0, false
+}
+
+// scaledUp says that a selector is scaled, counted or summed on its way up, so
+// that its own range no longer holds.
+func scaledUp(path []parser.Node) bool {
+	for _, p := range path {
+		switch x := p.(type) {
+		case *parser.BinaryExpr:
+			if !x.Op.IsSetOperator() {
+				return true
+			}
+		case *parser.AggregateExpr:
+			if slices.Contains([]parser.ItemType{parser.COUNT, parser.SUM, parser.COUNT_VALUES, parser.STDDEV, parser.STDVAR, parser.GROUP}, x.Op) {
+				return true
+			}
+		case *parser.Call:
+			if !slices.Contains([]string{
+				"max_over_time", "min_over_time", "avg_over_time", "last_over_time", "quantile_over_time", "label_replace", "label_join", "round", "ceil", "floor",
+				"clamp_min", "clamp_max", "clamp",
+			}, x.Func.Name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func unwrap(e parser.Expr) parser.Expr {
+	for {
+		switch x := e.(type) {
+		case *parser.ParenExpr:
+			e = x.Expr
+		case *parser.StepInvariantExpr:
+			e = x.Expr
+		default:
+			return e
+		}
+	}
+}
+
+// bare is the metric of a selector that is not aggregated: also below
+// functions, a range, and arithmetic or a comparison with a number.
+func bare(e parser.Expr) string {
+	switch x := unwrap(e).(type) {
+	case *parser.VectorSelector:
+		return metricOf(x)
+	case *parser.MatrixSelector:
+		return bare(x.VectorSelector)
+	case *parser.SubqueryExpr:
+		return bare(x.Expr)
+	case *parser.UnaryExpr:
+		return bare(x.Expr)
+	case *parser.Call:
+		for _, a := range x.Args {
+			if s := bare(a); s != "" {
+				return s
+			}
+		}
+	case *parser.BinaryExpr:
+		if _, ok := constant(x.RHS); ok {
+			return bare(x.LHS)
+		}
+		if _, ok := constant(x.LHS); ok {
+			return bare(x.RHS)
+		}
+	}
+	return ""
+}
+
+// below is the metric of the first aggregation in an expression, and the
+// aggregation.
+func below(e parser.Expr) (string, *parser.AggregateExpr) {
+	name, agg := "", (*parser.AggregateExpr)(nil)
+	parser.Inspect(e, func(n parser.Node, _ []parser.Node) error {
+		if a, ok := n.(*parser.AggregateExpr); ok && agg == nil {
+			name, agg = bare(a.Expr), a
+		}
+		return nil
+	})
+	return name, agg
+}
+
+func oneOf(names ...string) func(string) bool {
+	return func(s string) bool { return slices.Contains(names, s) }
+}
+
+func prefixed(prefix, suffix string) func(string) bool {
+	return func(s string) bool { return strings.HasPrefix(s, prefix) && strings.HasSuffix(s, suffix) }
+}
+
+// groupsBy is the first of the labels that an aggregation keeps.
+func (r *lintRule) groupsBy(names ...string) string {
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		if a, ok := n.(*parser.AggregateExpr); ok && !a.Without && found == "" {
+			for _, l := range a.Grouping {
+				if slices.Contains(names, l) {
+					found = l
+					r.mark(a)
+				}
+			}
+		}
+	})
+	return found
+}
+
+func (r *lintRule) selectors(visit func(v *parser.VectorSelector, m *labels.Matcher)) {
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		if v, ok := n.(*parser.VectorSelector); ok {
+			for _, m := range v.LabelMatchers {
+				visit(v, m)
+			}
+		}
+	})
+}
+
+// equals is the value that one of the labels is compared with for equality.
+func (r *lintRule) equals(names ...string) string {
+	found := ""
+	r.selectors(func(v *parser.VectorSelector, m *labels.Matcher) {
+		if slices.Contains(names, m.Name) && m.Type == labels.MatchEqual && m.Value != "" && m.Value != "+Inf" && found == "" {
+			found = m.Value
+			r.mark(v)
+		}
+	})
+	return found
+}
+
+// usesLabel is the label if a matcher, a grouping, a matching, a template or a
+// relabelling names it.
+func (r *lintRule) usesLabel(name string) string {
+	found := r.groupsBy(name)
+	r.selectors(func(v *parser.VectorSelector, m *labels.Matcher) {
+		if m.Name == name && found == "" {
+			found = name
+			r.mark(v)
+		}
+	})
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		if b, ok := n.(*parser.BinaryExpr); ok && b.VectorMatching != nil && found == "" &&
+			(slices.Contains(b.VectorMatching.MatchingLabels, name) || slices.Contains(b.VectorMatching.Include, name)) {
+			found = name
+			r.mark(b)
+		}
+	})
+	for _, texts := range []map[string]*yaml.Node{r.labels, r.annotations} {
+		for _, n := range texts {
+			if found == "" && strings.Contains(n.Value, "$labels."+name) {
+				found = name
+				r.markNode(n)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,273 @@
+package rules
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/common/promslog"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql/parser"
+	"go.yaml.in/yaml/v3"
+)
+
+// lintRule is one rule of somebody's file.
+type lintRule struct {
+	name     string
+	alert    bool
+	expr     parser.Expr
+	text     string
+	exprNode *yaml.Node
+	// hold is the value of for, 0 if there is none; keep is keep_firing_for.
+	hold, keep  time.Duration
+	holdNode    *yaml.Node
+	labels      map[string]*yaml.Node
+	annotations map[string]*yaml.Node
+	// limit is that of its group, if it has one.
+	limit *yaml.Node
+	// metrics are the names that exist, nil if nobody was asked.
+	metrics map[string]bool
+
+	// place and offset are where the finding at hand is.
+	place  *yaml.Node
+	offset int
+}
+
+// mark says that the finding is at a node of the expression.
+func (r *lintRule) mark(n parser.Node) {
+	r.place, r.offset = r.exprNode, max(int(n.PositionRange().Start), 0)
+}
+
+func (r *lintRule) markNode(n *yaml.Node) {
+	if n != nil {
+		r.place, r.offset = n, 0
+	}
+}
+
+func ruleParser() parser.Parser {
+	return parser.NewParser(parser.Options{EnableExperimentalFunctions: true})
+}
+
+// rule reads one rule; what cannot be read is reported.
+func (l *linter) rule(n *yaml.Node) (*lintRule, bool) {
+	r := &lintRule{labels: map[string]*yaml.Node{}, annotations: map[string]*yaml.Node{}, metrics: l.metrics}
+	if n.Kind != yaml.MappingNode {
+		return nil, false // the schema says so
+	}
+	if a := child(n, "alert"); a != nil {
+		r.name, r.alert = a.Value, true
+	} else if a := child(n, "record"); a != nil {
+		r.name = a.Value
+	}
+	l.fields(n, r.name, ruleFields(l.o.Target))
+	r.holdNode = child(n, "for")
+	r.hold, r.keep = l.duration(r.holdNode, r.name), l.duration(child(n, "keep_firing_for"), r.name)
+	scalars(child(n, "labels"), r.labels)
+	scalars(child(n, "annotations"), r.annotations)
+	e := child(n, "expr")
+	if e == nil {
+		l.report(n.Line, n.Column, r.name, "unreadable", "a rule without expr")
+		return nil, false
+	}
+	r.text, r.exprNode = e.Value, e
+	expr, err := ruleParser().ParseExpr(e.Value)
+	if err != nil {
+		line, column := l.position(e, parseOffset(err))
+		l.report(line, column, r.name, "unreadable", withoutPosition(err))
+		return nil, false
+	}
+	r.expr = expr
+	return r, true
+}
+
+// duration reads one, 0 if there is none. One that cannot be read is reported,
+// and then taken as long: its rule is broken in another way.
+func (l *linter) duration(n *yaml.Node, rule string) time.Duration {
+	if n == nil {
+		return 0
+	}
+	d, err := model.ParseDuration(n.Value)
+	if err != nil {
+		l.report(n.Line, n.Column, rule, "schema", err.Error())
+		return time.Hour
+	}
+	return time.Duration(d)
+}
+
+func scalars(n *yaml.Node, to map[string]*yaml.Node) {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		to[n.Content[i].Value] = resolve(n.Content[i+1])
+	}
+}
+
+// parseOffset is where a parser gave up.
+func parseOffset(err error) int {
+	if errs, ok := err.(parser.ParseErrors); ok && len(errs) > 0 { //nolint:errorlint // the parser returns the bare type
+		return max(int(errs[0].PositionRange.Start), 0)
+	}
+	return 0
+}
+
+var errorPosition = regexp.MustCompile(`^\d+:\d+: `)
+
+func withoutPosition(err error) string { return errorPosition.ReplaceAllString(err.Error(), "") }
+
+// fields reports keys that a server does not know: older ones refuse the file.
+func (l *linter) fields(n *yaml.Node, rule string, known []string) {
+	if n.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if k := n.Content[i]; !slices.Contains(known, k.Value) && k.Value != "<<" {
+			l.report(k.Line, k.Column, rule, "schema", "field "+strconv.Quote(k.Value)+" is not known"+suggest(k.Value, known))
+		}
+	}
+}
+
+// rulefmtPlace is how rulefmt begins an error: with a place, a rule, or both.
+var rulefmtPlace = regexp.MustCompile(`^(?:(\d+):(\d+): )?(?:\d+:\d+: )?(?:group "([^"]*)", rule (\d+), "((?:[^"\\]|\\.)*)": )?((?s).*)$`)
+
+// schema reports what Prometheus itself finds: durations, names of labels,
+// templates, a rule that is both an alert and a record.
+func (l *linter) schema(root *yaml.Node, resource bool) {
+	text := strings.Join(l.lines, "\n")
+	if resource {
+		var v any
+		if err := root.Decode(&v); err != nil {
+			l.report(root.Line, root.Column, "", "schema", err.Error())
+			return
+		}
+		data, err := json.Marshal(v) // JSON is YAML; the lines are lost
+		if err != nil {
+			l.report(root.Line, root.Column, "", "schema", err.Error())
+			return
+		}
+		text = string(data)
+	}
+	unreadable := map[string]bool{}
+	for _, p := range l.out {
+		if p.ID == "unreadable" {
+			unreadable[p.Rule] = true
+		}
+	}
+	_, errs := rulefmt.Parse([]byte(text), true, model.UTF8Validation, ruleParser(), promslog.NewNopLogger())
+	for _, err := range errs {
+		line, column, rule, what := root.Line, root.Column, "", err.Error()
+		if m := rulefmtPlace.FindStringSubmatch(what); m != nil {
+			line, column = l.placeOf(root, m, resource)
+			rule, what = m[5], m[6]
+		}
+		// What follows was reported with its place.
+		if strings.Contains(what, "could not parse expression") || strings.Contains(what, "repeated in the same file") || strings.Contains(what, "valid duration string") || unreadable[rule] {
+			continue
+		}
+		l.report(line, column, rule, "schema", what)
+	}
+}
+
+// placeOf is the place that an error of rulefmt names: its own, if the file was
+// read as it is, or that of the rule.
+func (l *linter) placeOf(root *yaml.Node, m []string, resource bool) (line, column int) {
+	if m[1] != "" && !resource {
+		line, _ = strconv.Atoi(m[1])   //nolint:errcheck // digits
+		column, _ = strconv.Atoi(m[2]) //nolint:errcheck // digits
+		return line, column
+	}
+	index, _ := strconv.Atoi(m[4]) //nolint:errcheck // digits, or none
+	for _, g := range child(root, "groups").Content {
+		name, list := child(resolve(g), "name"), child(resolve(g), "rules")
+		if name != nil && list != nil && name.Value == m[3] && index > 0 && index <= len(list.Content) {
+			return list.Content[index-1].Line, list.Content[index-1].Column
+		}
+	}
+	return root.Line, root.Column
+}
+
+// tooDeep says that a document's aliases would grow beyond reason when they are
+// followed: more than four million nodes, or a hundred levels.
+func tooDeep(n *yaml.Node) bool {
+	const most = 1 << 22
+	left := most
+	var walk func(n *yaml.Node, depth int)
+	walk = func(n *yaml.Node, depth int) {
+		if left--; left < 0 || depth > 100 {
+			left = -1
+			return
+		}
+		if n.Kind == yaml.AliasNode && n.Alias != nil {
+			walk(n.Alias, depth+1)
+		}
+		for _, c := range n.Content {
+			walk(c, depth+1)
+		}
+	}
+	walk(n, 0)
+	return left < 0
+}
+
+// resolve follows documents and aliases, not deeper than an honest file goes.
+func resolve(n *yaml.Node) *yaml.Node {
+	for range 8 {
+		switch {
+		case n.Kind == yaml.DocumentNode && len(n.Content) > 0:
+			n = n.Content[0]
+		case n.Kind == yaml.AliasNode && n.Alias != nil:
+			n = n.Alias
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// child is the value of a key, nil if there is none.
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return resolve(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// Recorded lists the names that a file's rules record, none if it cannot be
+// read.
+func Recorded(data []byte) []string {
+	l := &linter{}
+	var doc yaml.Node
+	if len(data) > maxFile || yaml.Unmarshal(data, &doc) != nil {
+		return nil
+	}
+	root := resolve(&doc)
+	if spec := child(root, "spec"); spec != nil {
+		root = spec
+	}
+	names := map[string]bool{}
+	groups := child(root, "groups")
+	if groups == nil {
+		return nil
+	}
+	for _, g := range groups.Content {
+		list := child(resolve(g), "rules")
+		if list == nil {
+			continue
+		}
+		for _, n := range list.Content {
+			if r, ok := l.rule(resolve(n)); ok && !r.alert {
+				names[r.name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
