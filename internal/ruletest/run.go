@@ -3,10 +3,8 @@ package ruletest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,8 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/common/promslog"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/rules"
 	"go.yaml.in/yaml/v3"
@@ -137,14 +133,10 @@ func (f *file) run(ctx context.Context, t *test, paths []string) ([]Failure, err
 // tested alert reads, directly or through others, are left out: they cost most
 // of the time.
 func (f *file) groups(ctx context.Context, db *embedprom.DB, paths []string, t *test) ([]*rules.Group, error) {
-	engine, p := db.Engine()
-	opts := &rules.ManagerOptions{
-		QueryFunc: rules.EngineQueryFunc(engine, db.Storage()), AppendableV2: db.Appendable(), Queryable: db.Storage(), Context: ctx,
-		NotifyFunc: func(context.Context, string, ...*rules.Alert) {}, Logger: promslog.NewNopLogger(), ExternalURL: &url.URL{}, Parser: p,
-	}
-	byKey, errs := rules.NewManager(opts).LoadGroups(time.Duration(f.EvaluationInterval), labels.EmptyLabels(), "", nil, false, paths...)
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
+	opts := managerOptions(ctx, db)
+	byKey, err := loadGroups(ctx, db, time.Duration(f.EvaluationInterval), paths)
+	if err != nil {
+		return nil, err
 	}
 	list := slices.Collect(maps.Values(byKey))
 	place := func(g *rules.Group) int {
