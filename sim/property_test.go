@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -68,13 +69,19 @@ func TestOneSlowNICSlowsAll(t *testing.T) {
 		}
 		j := c.Jobs[0]
 		cs := j.comms[len(j.comms)-1]
+		// Medians: a single operation may be one of the noise's long ones.
+		var slow, rest []float64
 		for r := range cs.lastOp {
 			if j.ranks[r].gpu.Index == n {
-				require.Greater(rt, cs.lastOp[r], 1.4*cs.base)
+				slow = append(slow, cs.lastOp[r])
 			} else {
-				require.Less(rt, cs.lastOp[r], 1.3*cs.base)
+				rest = append(rest, cs.lastOp[r])
 			}
 		}
+		slices.Sort(slow)
+		slices.Sort(rest)
+		require.Greater(rt, slow[len(slow)/2], 1.4*cs.base)
+		require.Less(rt, rest[len(rest)/2], 1.3*cs.base)
 	})
 }
 
