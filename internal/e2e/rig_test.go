@@ -249,3 +249,12 @@ func (b *syncBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
+
+func needServers(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
+}
+
+func contains(text, part string) bool { return strings.Contains(text, part) }

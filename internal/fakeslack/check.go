@@ -35,7 +35,7 @@ func (s *Server) check(p *payload) (body, color, code string) {
 	switch {
 	case p.Text == "" && len(p.Blocks)+len(p.Attachments) == 0:
 		c.fail("no_text")
-	case p.Text == "":
+	case p.Text == "" && !p.legacy():
 		c.fail("no_text") // Slack only warns; then the phone shows nothing
 	case length(p.Text) > maxText:
 		c.fail("msg_too_long")
@@ -45,6 +45,9 @@ func (s *Server) check(p *payload) (body, color, code string) {
 	for _, a := range p.Attachments {
 		c.list(a.Blocks)
 		color = a.Color
+		if a.Title != "" || a.Text != "" {
+			c.say("attachment", strings.TrimSpace(a.Title+"\n"+a.Text))
+		}
 		if a.Fallback == "" {
 			c.fail("invalid_attachments")
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,9 +38,24 @@ type payload struct {
 
 type attachment struct {
 	Color    string            `json:"color"`
+	Title    string            `json:"title"`
 	Fallback string            `json:"fallback"`
 	Text     string            `json:"text"`
 	Blocks   []json.RawMessage `json:"blocks"`
+}
+
+// legacy says that all is in attachments without blocks, as Alertmanager writes:
+// then the phone shows their fallback.
+func (p *payload) legacy() bool {
+	return len(p.Blocks) == 0 && len(p.Attachments) > 0 && !slices.ContainsFunc(p.Attachments, func(a attachment) bool { return len(a.Blocks) > 0 })
+}
+
+// phone is what the lock screen shows.
+func (p *payload) phone() string {
+	if p.Text == "" && p.legacy() {
+		return p.Attachments[0].Fallback
+	}
+	return p.Text
 }
 
 func payloadOf(form url.Values) (payload, string) {
@@ -81,7 +97,7 @@ func (s *Server) postMessage(w http.ResponseWriter, form url.Values) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		return
 	}
-	m := s.add(id, p.Text, body, color)
+	m := s.add(id, p.phone(), body, color)
 	m.Thread, m.Broadcast = thread, form.Get("reply_broadcast") == "true"
 	m.metadata = form.Get("metadata")
 	s.logMessage(method, m)
@@ -164,7 +180,7 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		s.hookRefuse(w, http.StatusTooManyRequests, "rate_limited")
 	default:
-		m := s.add(id, p.Text, body, color)
+		m := s.add(id, p.phone(), body, color)
 		m.Webhook = true
 		s.logMessage("webhook", m)
 		_, _ = fmt.Fprint(w, "ok")

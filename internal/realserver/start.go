@@ -60,6 +60,10 @@ func StartAlertmanager(t testing.TB, config string, peers ...string) *Server {
 			"--cluster.settle-timeout=1s",
 			"--cluster.gossip-interval=50ms",
 			"--cluster.pushpull-interval=1s",
+			// A member further back tells people only after this time, from what it
+			// knew before. As in a cluster of people it is shorter than the interval
+			// of a group, or a turn of the state in between is told twice.
+			"--cluster.peer-timeout=1s",
 		}
 		for _, p := range peers {
 			args = append(args, "--cluster.peer="+p)

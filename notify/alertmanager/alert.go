@@ -59,6 +59,9 @@ func desired(live, ended []incidents.Incident, r *incidents.Renderer) map[string
 		}
 		annotations := r.Annotations(inc)
 		put := func(labels map[string]string, ends time.Time) {
+			if !ends.IsZero() && ends.Before(inc.FiredAt) { // the clock stepped back meanwhile
+				ends = inc.FiredAt
+			}
 			a := &alert{
 				fingerprint: Fingerprint(labels), incident: inc.ID, labels: labels, annotations: annotations,
 				generator: r.IncidentURL(inc), starts: inc.FiredAt, ends: ends, version: inc.Version,
@@ -118,6 +121,8 @@ func (a *alert) model(now time.Time, keep time.Duration) *models.PostableAlert {
 		if !a.until.IsZero() && a.until.Before(ends) {
 			ends = a.until
 		}
+	} else if ends.After(now) { // it ended by a clock that was ahead: what ends later still fires
+		ends = now
 	}
 	if ends.Before(starts) {
 		ends = starts

@@ -24,8 +24,33 @@ type client struct {
 	timeout time.Duration
 	http    *http.Client
 	now     func() time.Time
-	// skew is the member's clock minus ours, in nanoseconds.
-	skew atomic.Int64
+	// skew is the member's clock minus ours, in nanoseconds, measured at the
+	// answer seen last.
+	skew     atomic.Int64
+	measured atomic.Pointer[moment]
+	start    time.Time // base of the time that only runs
+}
+
+// moment is one instant by the clock on the wall, which may step, and by the
+// time since the start, which only runs.
+type moment struct {
+	wall time.Time
+	run  time.Duration
+}
+
+func (c *client) moment() moment { return moment{c.now().Round(0), time.Since(c.start)} }
+
+// stepped says that our clock jumped, or that the host slept, since the skew was
+// measured: sent by it, an alert that fires could look ended, and its end could
+// lie so far ahead that it cannot be taken back.
+func (c *client) stepped() bool {
+	was := c.measured.Load()
+	if was == nil {
+		return false
+	}
+	now := c.moment()
+	d := now.wall.Sub(was.wall) - (now.run - was.run)
+	return d > tolerated || d < -tolerated
 }
 
 // tolerated is the difference of clocks that is not worth a correction: the
@@ -65,7 +90,7 @@ func newClient(t Target, dial DialFunc, g guard) (*client, error) {
 		password, _ := u.User.Password()
 		rt.DefaultAuthentication = clientruntime.BasicAuth(u.User.Username(), password)
 	}
-	return &client{api: amclient.New(rt, strfmt.Default), timeout: t.Timeout, http: hc, now: g.now}, nil
+	return &client{api: amclient.New(rt, strfmt.Default), timeout: t.Timeout, http: hc, now: g.now, start: time.Now()}, nil
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
@@ -84,7 +109,9 @@ func (c *client) call(ctx context.Context, f func(context.Context) error) (r rea
 	}()
 	err = f(ctx)
 	if !a.date.IsZero() {
-		c.skew.Store(int64(a.date.Sub(c.now())))
+		now := c.moment()
+		c.skew.Store(int64(a.date.Sub(now.wall)))
+		c.measured.Store(&now)
 	}
 	r = judge(a, err)
 	if r == sent {

@@ -113,7 +113,7 @@ func (m *member) acknowledge(alerts []*alert) {
 			continue // pruned meanwhile
 		}
 		it.known = &delivery{At: now, Version: a.version, Resolved: a.resolved()}
-		it.failed = false
+		it.failed, it.yielded = false, false
 		touched[a.incident] = true
 	}
 	records := m.recordsLocked(touched)

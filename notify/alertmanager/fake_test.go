@@ -25,6 +25,7 @@ type fake struct {
 
 	mu     sync.Mutex
 	alerts map[string]*models.PostableAlert // newest by fingerprint
+	posted map[string]time.Time             // when, by fingerprint
 	posts  []post
 	// answer overrides the answer to POST /alerts; nil is the normal one.
 	answer func(w http.ResponseWriter, r *http.Request, alerts models.PostableAlerts) (done bool)
@@ -46,7 +47,7 @@ type post struct {
 
 func newFake(t testing.TB, now func() time.Time) *fake {
 	return &fake{
-		t: t, now: now, alerts: map[string]*models.PostableAlert{}, version: "0.31.1",
+		t: t, now: now, alerts: map[string]*models.PostableAlert{}, posted: map[string]time.Time{}, version: "0.31.1",
 		silenced: map[string][]string{}, inhibited: map[string][]string{}, muted: map[string][]string{},
 		silences: map[string]*models.PostableSilence{},
 	}
@@ -139,6 +140,7 @@ func (f *fake) store(alerts models.PostableAlerts) {
 			f.t.Errorf("ends before it starts: %v", a.Labels)
 		}
 		f.alerts[Fingerprint(a.Labels)] = a
+		f.posted[Fingerprint(a.Labels)] = f.now()
 	}
 }
 
@@ -170,7 +172,7 @@ func (f *fake) gettable(mutes bool) models.GettableAlerts {
 		}
 		out = append(out, &models.GettableAlert{
 			Fingerprint: &fp, Status: st, Annotations: a.Annotations, EndsAt: &a.EndsAt, StartsAt: &a.StartsAt,
-			UpdatedAt: &a.StartsAt, Receivers: []*models.ReceiverReference{}, Alert: models.Alert{Labels: a.Labels},
+			UpdatedAt: new(strfmt.DateTime(f.posted[fp])), Receivers: []*models.ReceiverReference{}, Alert: models.Alert{Labels: a.Labels},
 		})
 	}
 	return out
@@ -220,6 +222,25 @@ func (f *fake) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp := rec.Result()
 	resp.Request = r
 	return resp, nil
+}
+
+// late is a transport whose answers take a while.
+func late(f *fake, d time.Duration) func(DialFunc) (http.RoundTripper, error) {
+	return func(DialFunc) (http.RoundTripper, error) { return lateTransport{f, d}, nil }
+}
+
+type lateTransport struct {
+	f *fake
+	d time.Duration
+}
+
+func (l lateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(l.d):
+		return l.f.RoundTrip(r)
+	}
 }
 
 func (f *fake) target(name string) Target {

@@ -25,6 +25,7 @@ type member struct {
 	good    int // requests in a row that were taken whole
 	tries   int // failures in a row
 	backoff time.Time
+	looked  time.Time // for other daemons that fire what is resolved here
 
 	mu      sync.Mutex
 	pending pending
@@ -85,12 +86,18 @@ const idle = time.Minute
 func (m *member) flush(ctx context.Context) time.Duration {
 	for {
 		now := m.opts.Now()
-		if wait := m.backoff.Sub(now); wait > 0 {
+		if wait := m.backoff.Sub(now); wait > 0 && wait <= configWait { // longer: the clock stepped back
 			return wait
 		}
 		m.mu.Lock()
 		groups, next := m.pending.take(now)
+		repeats := m.pending.repeats(groups)
 		m.mu.Unlock()
+		if since := now.Sub(m.looked); repeats && (since < 0 || since >= m.opts.ResendDelay/2) {
+			m.looked = now
+			m.yield(ctx)
+			continue
+		}
 		if len(groups) == 0 {
 			if next.IsZero() {
 				return idle
@@ -129,6 +136,9 @@ func (m *member) drain(ctx context.Context) {
 // post sends alerts and returns those that are worth sending: invalid ones are
 // refused on the way.
 func (m *member) post(ctx context.Context, alerts []*alert) (reason, *answer, error) {
+	if m.client.stepped() {
+		m.greet(ctx) // its answer tells the difference anew
+	}
 	now := m.client.clock()
 	skew := m.client.clockSkew()
 	keep := 4 * max(m.opts.Interval, m.opts.ResendDelay)

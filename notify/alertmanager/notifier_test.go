@@ -361,6 +361,38 @@ func TestTwoDaemonsSendTheSame(t *testing.T) {
 	})
 }
 
+// TestAReplicaThatIsBlindHasTheLastWord: one daemon sees the end, the other
+// cannot see anything and holds. People are told of one return at most, not of
+// one a minute.
+func TestAReplicaThatIsBlindHasTheLastWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, time.Now)
+		r1, r2 := start(t, nil, nil, f.target("am")), start(t, nil, nil, f.target("am"))
+		turns, last := 0, false
+		tick := func(n int, whole bool, vs ...diagnosis.Verdict) {
+			for range n {
+				time.Sleep(interval)
+				r1.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: vs})
+				r2.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: whole, Verdicts: vs})
+				r1.n.Sync()
+				r2.n.Sync()
+				synctest.Wait()
+				if now := len(f.firing()) > 0; now != last {
+					turns, last = turns+1, now
+				}
+			}
+		}
+		tick(4, true, down("a"))
+		require.Equal(t, 1, turns)
+		tick(40*4, false)
+		require.True(t, last, "who cannot see the end keeps the alert")
+		require.LessOrEqual(t, turns, 3, "it flaps")
+		tick(10, true)
+		require.False(t, last, "both see the end")
+		require.LessOrEqual(t, turns, 4)
+	})
+}
+
 func TestMetricsAreClean(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, time.Now)

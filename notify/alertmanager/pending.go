@@ -22,6 +22,9 @@ type item struct {
 	refused uint64
 	failed  bool // the last attempt failed: the next is a retry
 	missing int  // read-backs in a row that did not find it
+	// yielded says that another daemon fired the alert after our resolve: it
+	// still sees the fault, and repeating the resolve would only make it flap.
+	yielded bool
 }
 
 // pending is the set of alerts of one member. It is no queue: it holds the
@@ -60,6 +63,8 @@ func (p *pending) due(it *item, now time.Time) (at time.Time, ok bool) {
 	a := it.alert
 	switch {
 	case it.refused == a.version+1, !a.until.IsZero() && now.After(a.until):
+		return at, false
+	case it.yielded && a.resolved():
 		return at, false
 	case it.known == nil, it.known.Version != a.version, it.known.Resolved != a.resolved():
 		return at, true
@@ -124,6 +129,18 @@ func batch(groups [][]*alert, limit int) (now []*alert, rest [][]*alert) {
 		groups = groups[1:]
 	}
 	return now, groups
+}
+
+// repeats says that a resolve which the member acknowledged is among groups.
+func (p *pending) repeats(groups [][]*alert) bool {
+	for _, g := range groups {
+		for _, a := range g {
+			if it := p.items[a.fingerprint]; it != nil && a.resolved() && it.known != nil && it.known.Resolved {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // length is the number of alerts whose newest state the member does not know.

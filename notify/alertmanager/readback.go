@@ -66,3 +66,30 @@ func (m *member) readback(ctx context.Context) {
 		}
 	}
 }
+
+// yield looks whether another daemon fires what is resolved here: a replica that
+// cannot see the end, since its Prometheus is down, holds its incident open. Who
+// still sees a fault has the last word, or the two would make the alert flap for
+// as long as the resolve is repeated.
+func (m *member) yield(ctx context.Context) {
+	list, err := m.client.alerts(ctx)
+	if err != nil {
+		return // repeated as if nobody else were there
+	}
+	skew := m.client.clockSkew()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range list {
+		if a == nil || a.Fingerprint == nil || a.UpdatedAt == nil {
+			continue
+		}
+		it := m.pending.items[*a.Fingerprint]
+		if it == nil || !it.alert.resolved() || it.known == nil || !it.known.Resolved {
+			continue
+		}
+		if time.Time(*a.UpdatedAt).After(it.known.At.Add(skew + time.Second)) {
+			it.yielded = true
+			m.log.Info("another collwatch still sees what is over here", "incident", it.alert.incident, "alertname", it.alert.labels["alertname"])
+		}
+	}
+}

@@ -62,7 +62,7 @@ func newCard(inc *incidents.Incident, r *incidents.Renderer, x extras) card {
 	switch {
 	case x.held != nil && !over:
 		c.small = append(c.small, capital(x.held.Text)+".")
-	case x.note != "":
+	case x.note != "" && !over: // a note is about what is still there
 		c.small = append(c.small, x.note)
 	}
 	if inc.Held != "" && !over {

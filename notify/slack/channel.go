@@ -62,11 +62,11 @@ func (c *channel) work(ctx context.Context) time.Duration {
 	c.n.metrics.queue.WithLabelValues(c.key).Set(float64(len(jobs)))
 	// Not before the calls are due, and what is due stays due over a restart.
 	if wait := max(c.next.Sub(now), c.backoff.Sub(now)); wait > 0 {
-		// A clock that stepped back must not stop deliveries for long.
-		if wait > maxWait {
+		if wait > maxWait { // the clock stepped back
 			c.next, c.backoff = now, now
+			return 0
 		}
-		return min(wait, maxWait)
+		return wait
 	}
 	if len(jobs) == 0 {
 		return later
@@ -112,7 +112,7 @@ func (c *channel) jobs(now time.Time) (jobs []job, later time.Duration) {
 	c.storm.update(c, mine, undecided)
 	var due []*item
 	for _, it := range mine {
-		if wait := it.retry.Sub(now); wait > 0 {
+		if wait := it.retry.Sub(now); wait > 0 && wait <= maxWait { // longer: the clock stepped back
 			later = min(later, wait)
 			continue
 		}

@@ -87,6 +87,9 @@ func (n *Notifier) verdictOn(it *item, now time.Time) decision {
 	if fp != it.fingerprint || !it.inc.FiredAt.Equal(it.fired) {
 		it.fingerprint, it.fired, it.since, it.ask = fp, it.inc.FiredAt, now, time.Time{}
 	}
+	if it.since.After(now) { // the clock stepped back
+		it.since, it.ask = now, time.Time{}
+	}
 	state, known := n.opts.Suppressor.Suppression(fp)
 	// What was read before the alert was posted says nothing about it.
 	known = known && !state.Read.Before(it.since)

@@ -135,7 +135,7 @@ func (s *storm) job(c *channel, now time.Time) (j job, wait time.Duration, ok bo
 		return j, 0, false
 	case on && s.undecided > 0 && rec.Told:
 		return j, 0, false // nobody is to read that it shrank
-	case on && rec.Told && now.Before(s.edited.Add(stormEvery)):
+	case on && rec.Told && now.Before(s.edited.Add(stormEvery)) && !now.Before(s.edited):
 		return j, s.edited.Add(stormEvery).Sub(now), false
 	}
 	rank := rankEdit
