@@ -19,6 +19,7 @@ type jobTable struct {
 	managed           map[string]bool               // hosts that a scheduler ever placed a job on
 	podJob            map[[2]string]string          // namespace and pod -> job
 	byPod             map[string]string             // pod as a host name -> job, "" if several
+	spaces            map[string]string             // job -> namespace that has its plain name
 	gpuJobs           map[[2]string]map[string]bool // host and device -> jobs
 	gpusOn            map[string][]string           // host -> devices in gpuJobs
 	onHost            map[string][]string           // host -> placed jobs
@@ -41,7 +42,7 @@ type jobState struct {
 func newJobTable(known []JobMark) *jobTable {
 	t := &jobTable{
 		idx: map[string]int32{}, known: map[string]time.Time{}, newest: map[int]int64{}, placed: map[string]map[string]bool{},
-		managed: map[string]bool{}, podJob: map[[2]string]string{}, byPod: map[string]string{}, gpuJobs: map[[2]string]map[string]bool{}, gpusOn: map[string][]string{}, onHost: map[string][]string{},
+		managed: map[string]bool{}, podJob: map[[2]string]string{}, byPod: map[string]string{}, spaces: map[string]string{}, gpuJobs: map[[2]string]map[string]bool{}, gpusOn: map[string][]string{}, onHost: map[string][]string{},
 		asked: map[[3]string]string{},
 	}
 	for _, k := range known {
@@ -137,13 +138,13 @@ func (t *jobTable) rebuild(r *Reader) {
 		case JoinUname:
 			claim(r.ident, names, rec.a, rec.b)
 		case JoinPodJob:
-			if rec.b != "" {
-				t.podJob[[2]string{rec.c, rec.a}] = rec.b
+			if job := t.spacedJob(rec.c, rec.b); job != "" {
+				t.podJob[[2]string{rec.c, rec.a}] = job
 				name := CanonicalHost(rec.a)
-				if was, ok := t.byPod[name]; ok && was != rec.b {
+				if was, ok := t.byPod[name]; ok && was != job {
 					t.byPod[name] = ""
 				} else {
-					t.byPod[name] = rec.b
+					t.byPod[name] = job
 				}
 			}
 		}
@@ -167,7 +168,7 @@ func (t *jobTable) rebuild(r *Reader) {
 			t.place(rec.a, r.ident.hostOf(rec.b))
 		case JoinPodJob:
 			if node, ok := podNode[[2]string{rec.c, rec.a}]; ok && rec.b != "" {
-				t.place(rec.b, r.ident.hostOf(node))
+				t.place(t.spacedJob(rec.c, rec.b), r.ident.hostOf(node))
 			}
 		case JoinJobInfo:
 			if i, ok := t.idx[rec.a]; ok {
@@ -189,6 +190,23 @@ func (t *jobTable) rebuild(r *Reader) {
 			r.ident.epoch++
 		}
 	}
+}
+
+// spacedJob is the id of the job that a namespace calls name. Two namespaces
+// may use one name: it belongs to the first one seen, and the jobs of others
+// carry their namespace.
+func (t *jobTable) spacedJob(namespace, name string) string {
+	if name == "" {
+		return ""
+	}
+	owner, ok := t.spaces[name]
+	if !ok && len(t.spaces) < maxTable {
+		owner, t.spaces[name] = namespace, namespace
+	}
+	if owner == namespace {
+		return name
+	}
+	return namespace + "/" + name
 }
 
 // claim notes that a name is said to mean a host.

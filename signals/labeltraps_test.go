@@ -207,3 +207,23 @@ func TestPreferredDialectIsNotCountedTwice(t *testing.T) {
 	})
 	require.Equal(t, 1, most, "one dialect wins for a GPU")
 }
+
+// Two teams may call their jobs alike.
+func TestJobsOfOneNameInTwoNamespaces(t *testing.T) {
+	var s scrapes
+	for h, ns := range []string{"team-a", "team-b"} {
+		s.add(fmt.Sprintf(`kube_pod_info{node="n%d",pod="train-w0",namespace="%s",host_ip="10.1.0.%d",pod_ip="10.9.0.%d",instance="ksm:8080",job="ksm"}`, h, ns, h, h), 8, always(1))
+		s.add(fmt.Sprintf(`kube_pod_labels{namespace="%s",pod="train-w0",label_jobset_sigs_k8s_io_jobset_name="train",instance="ksm:8080",job="ksm"}`, ns), 8, always(1))
+		s.add(fmt.Sprintf(`DCGM_FI_DEV_GPU_UTIL{gpu="0",Hostname="n%d",exported_namespace="%s",exported_pod="train-w0",instance="n%d:9400",job="dcgm"}`, h, ns, h), 8, always(99))
+	}
+	run(t, &s, 8, func(i int, snap *signals.Snapshot) {
+		if i < 7 {
+			return
+		}
+		got := map[string][]string{}
+		for _, j := range snap.Jobs {
+			got[j.ID] = j.Hosts
+		}
+		require.Equal(t, map[string][]string{"train": {"n0"}, "team-b/train": {"n1"}}, got)
+	})
+}
