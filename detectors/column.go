@@ -20,10 +20,14 @@ type sample struct {
 type column struct {
 	signal signals.ID
 	rows   map[signals.EntityID]sample
+
+	ids    []signals.EntityID // of sorted
+	groups map[*signals.Job]*peerGroup
+	order  []*peerGroup // of byJob
 }
 
 func newColumn(id signals.ID) *column {
-	return &column{signal: id, rows: map[signals.EntityID]sample{}}
+	return &column{signal: id, rows: map[signals.EntityID]sample{}, groups: map[*signals.Job]*peerGroup{}}
 }
 
 // columnAge is how long a value speaks for the present: two periods of DCGM's
@@ -76,40 +80,49 @@ type peerGroup struct {
 	median float64
 }
 
-// byJob splits a column by job; entities without a job are left out.
+// byJob splits a column by job; entities without a job are left out. The groups
+// are valid until the next call.
 func (c *column) byJob(t *Tick) []*peerGroup {
-	groups := map[*signals.Job]*peerGroup{}
-	var order []*peerGroup
+	for j, g := range c.groups {
+		if len(g.ids) == 0 {
+			delete(c.groups, j)
+		}
+		g.ids, g.values = g.ids[:0], g.values[:0]
+	}
+	c.order = c.order[:0]
 	for _, id := range c.sorted(t) {
 		j := t.JobOf(t.Entities.Of(id))
 		if j == nil || j.Ended {
 			continue
 		}
-		g := groups[j]
+		g := c.groups[j]
 		if g == nil {
 			g = &peerGroup{job: j}
-			groups[j] = g
-			order = append(order, g)
+			c.groups[j] = g
+		}
+		if len(g.ids) == 0 {
+			c.order = append(c.order, g)
 		}
 		g.ids = append(g.ids, id)
 		g.values = append(g.values, c.rows[id].value)
 	}
-	for _, g := range order {
+	for _, g := range c.order {
 		g.median = medianOf(g.values)
 	}
-	return order
+	return c.order
 }
 
-// sorted lists the entities with a fresh value in the order of their numbers.
+// sorted lists the entities with a fresh value in the order of their numbers. The
+// list is valid until the next call.
 func (c *column) sorted(t *Tick) []signals.EntityID {
-	ids := make([]signals.EntityID, 0, len(c.rows))
+	c.ids = c.ids[:0]
 	for id := range c.rows {
 		if _, ok := c.get(t, id); ok {
-			ids = append(ids, id)
+			c.ids = append(c.ids, id)
 		}
 	}
-	slices.Sort(ids)
-	return ids
+	slices.Sort(c.ids)
+	return c.ids
 }
 
 // medianOf is the median without changing xs, NaN if there are none.
@@ -117,12 +130,8 @@ func medianOf(xs []float64) float64 {
 	if len(xs) == 0 {
 		return math.NaN()
 	}
-	s := slices.Clone(xs)
-	slices.Sort(s)
-	if n := len(s); n%2 == 0 {
-		return (s[n/2-1] + s[n/2]) / 2
-	}
-	return s[len(s)/2]
+	var few [32]float64 // most groups fit, and cost no memory then
+	return median(append(few[:0], xs...))
 }
 
 // streak counts how often in a row something holds, with a hold of its own: it

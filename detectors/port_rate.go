@@ -2,7 +2,6 @@ package detectors
 
 import (
 	"math"
-	"slices"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -13,8 +12,9 @@ import (
 // generation) has nothing to answer for.
 type portRate struct {
 	rate, state *column
-	models      map[signals.Entity]string
+	models      cards
 	ports       map[signals.EntityID]rateMemory
+	peers       ratePeers // of the tick
 }
 
 type rateMemory struct {
@@ -29,7 +29,8 @@ const rateBelow = 0.8
 func newPortRate() *portRate {
 	return &portRate{
 		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState),
-		models: map[signals.Entity]string{}, ports: map[signals.EntityID]rateMemory{},
+		models: cards{}, ports: map[signals.EntityID]rateMemory{},
+		peers: ratePeers{lists[string, float64]{}, lists[[3]string, float64]{}, lists[[2]string, float64]{}},
 	}
 }
 
@@ -39,29 +40,23 @@ func (d *portRate) Name() string { return "port_rate" }
 func (d *portRate) Observe(t *Tick, r *Report) {
 	d.rate.update(t)
 	d.state.update(t)
-	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
-		for _, id := range f.Entity {
-			e := t.Entities.Of(id)
-			d.models[e.Thing()] = e.Detail
-		}
-	}
+	d.models.update(t)
 	ids := d.rate.sorted(t)
 	if len(ids) == 0 {
 		return
 	}
-	peers := d.group(t, ids)
+	d.group(t, ids)
 	for _, id := range ids {
-		d.judge(t, r, id, peers)
+		d.judge(t, r, id)
 	}
 }
 
-// ratePeers are the rates of ports by card model, by (model, device name) and by
-// (model, host), sorted.
-type ratePeers struct{ model, name, host map[string][]float64 }
-
-func (d *portRate) keys(e signals.Entity) (model, name string) {
-	model = d.models[e.Thing()]
-	return model, model + "|" + e.Device + "|" + e.Port
+// ratePeers are the rates of ports by card model, by model, device and port, and by
+// model and host, sorted.
+type ratePeers struct {
+	model lists[string, float64]
+	name  lists[[3]string, float64]
+	host  lists[[2]string, float64]
 }
 
 // usable says whether a port is up: the rate of a port without a link means
@@ -74,37 +69,37 @@ func (d *portRate) usable(t *Tick, id signals.EntityID) bool {
 	return !ok || v == stateActive
 }
 
-func (d *portRate) group(t *Tick, ids []signals.EntityID) ratePeers {
-	p := ratePeers{map[string][]float64{}, map[string][]float64{}, map[string][]float64{}}
+func (d *portRate) group(t *Tick, ids []signals.EntityID) {
+	p := &d.peers
+	p.model.reset()
+	p.name.reset()
+	p.host.reset()
 	for _, id := range ids {
 		if !d.usable(t, id) {
 			continue
 		}
 		v, _ := d.rate.get(t, id)
 		e := t.Entities.Of(id)
-		model, name := d.keys(e)
-		p.name[name] = append(p.name[name], v)
-		p.host[model+"|"+e.Host] = append(p.host[model+"|"+e.Host], v)
+		model := d.models.of(e)
+		p.name.add([3]string{model, e.Device, e.Port}, v)
+		p.host.add([2]string{model, e.Host}, v)
 		if model != "" {
-			p.model[model] = append(p.model[model], v)
+			p.model.add(model, v)
 		}
 	}
-	for _, m := range []map[string][]float64{p.model, p.name, p.host} {
-		for _, list := range m {
-			slices.Sort(list)
-		}
-	}
-	return p
+	sortLists(p.model)
+	sortLists(p.name)
+	sortLists(p.host)
 }
 
-func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID, peers ratePeers) {
+func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID) {
 	if !d.usable(t, id) {
 		return
 	}
 	v, _ := d.rate.get(t, id)
 	m := d.ports[id]
 	e := t.Entities.Of(id)
-	expected, n, low := d.compare(e, v, max(m.best, v), peers)
+	expected, n, low := d.compare(e, v, max(m.best, v))
 	if m.best < v {
 		m.best = v
 	}
@@ -127,20 +122,20 @@ func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID, peers ratePeer
 
 // compare says whether v is below what the same card does elsewhere; best is the
 // highest rate the port itself had. With too few peers its own past decides.
-func (d *portRate) compare(e signals.Entity, v, best float64, peers ratePeers) (expected float64, n int, low bool) {
+func (d *portRate) compare(e signals.Entity, v, best float64) (expected float64, n int, low bool) {
 	fell := v < rateBelow*best
-	model, name := d.keys(e)
+	model := d.models.of(e)
 	// A host all of whose cards have one rate is of another generation.
-	if all := peers.host[model+"|"+e.Host]; !fell && len(all) >= 3 && all[len(all)-1] <= 1.02*v {
+	if all := d.peers.host[[2]string{model, e.Host}]; !fell && len(all) >= 3 && all[len(all)-1] <= 1.02*v {
 		return v, len(all) - 1, false
 	}
-	same := peers.name[name]
+	same := d.peers.name[[3]string{model, e.Device, e.Port}]
 	if len(same) >= 4 {
 		mid := same[len(same)/2]
 		few := max(1.5, 0.1*float64(len(same)))
 		return mid, len(same) - 1, v < rateBelow*mid && (fell || shareAt(same, v)*float64(len(same)) <= few)
 	}
-	all := peers.model[model]
+	all := d.peers.model[model]
 	if len(all) >= 4 {
 		mid := all[len(all)/2]
 		return mid, len(all) - 1, v < rateBelow*mid && (fell || shareAt(all, v)*float64(len(all)) <= 1)

@@ -1,6 +1,7 @@
 package detectors
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -12,8 +13,14 @@ import (
 // storage or for management.
 type rails struct {
 	rate, state, tx *column
-	models          map[signals.Entity]string
+	models          cards
+	ports           lists[string, railPort] // by host
 	hosts           map[string]hostRails
+}
+
+type railPort struct {
+	device, model string
+	rate, tx      float64 // B/s
 }
 
 type hostRails struct {
@@ -35,43 +42,32 @@ type railUse struct {
 const railUsed = 0.1
 
 func newRails() *rails {
-	return &rails{rate: newColumn(signals.NICRate), state: newColumn(signals.NICState), tx: newColumn(signals.NICTx), models: map[signals.Entity]string{}}
+	return &rails{
+		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState), tx: newColumn(signals.NICTx), models: cards{},
+		ports: lists[string, railPort]{}, hosts: map[string]hostRails{},
+	}
 }
 
 func (d *rails) update(t *Tick) {
 	for _, c := range []*column{d.rate, d.state, d.tx} {
 		c.update(t)
 	}
-	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
-		for _, id := range f.Entity {
-			e := t.Entities.Of(id)
-			d.models[e.Thing()] = e.Detail
-		}
-	}
-	type port struct {
-		device, model string
-		rate, tx      float64
-	}
-	ports := map[string][]port{}
+	d.models.update(t)
+	d.ports.reset()
 	for _, id := range d.tx.sorted(t) {
 		rate, ok := d.rate.get(t, id)
 		if v, known := d.state.get(t, id); !ok || rate <= 0 || known && v != stateActive {
 			continue
 		}
 		e := t.Entities.Of(id)
-		ports[e.Host] = append(ports[e.Host], port{e.Device, d.models[e.Thing()], rate, d.tx.rows[id].value})
+		d.ports.add(e.Host, railPort{e.Device, d.models.of(e), rate, d.tx.rows[id].value})
 	}
-	d.hosts = make(map[string]hostRails, len(ports))
-	for host, list := range ports {
-		busiest := slices.MaxFunc(list, func(a, b port) int {
-			switch {
-			case a.tx < b.tx:
-				return -1
-			case a.tx > b.tx:
-				return 1
-			}
-			return 0
-		})
+	clear(d.hosts)
+	for host, list := range d.ports {
+		if len(list) == 0 {
+			continue
+		}
+		busiest := slices.MaxFunc(list, func(a, b railPort) int { return cmp.Compare(a.tx, b.tx) })
 		h := hostRails{rate: busiest.rate, device: busiest.device}
 		for _, p := range list {
 			if p.model != busiest.model || p.rate < busiest.rate/2 {

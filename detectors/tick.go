@@ -16,7 +16,7 @@ type Tick struct {
 
 	last   time.Time
 	frozen map[signals.Entity]struct{}
-	byGPU  map[signals.Entity]*signals.Job
+	byGPU  map[[2]string]*signals.Job // by host and device: an Entity is too large for a key that is asked so often
 	byHost map[string]*signals.Job
 	byID   map[string]*signals.Job
 }
@@ -24,7 +24,7 @@ type Tick struct {
 func newTick() Tick {
 	return Tick{
 		frozen: map[signals.Entity]struct{}{},
-		byGPU:  map[signals.Entity]*signals.Job{},
+		byGPU:  map[[2]string]*signals.Job{},
 		byHost: map[string]*signals.Job{},
 		byID:   map[string]*signals.Job{},
 	}
@@ -45,7 +45,7 @@ func (t *Tick) begin(s *signals.Snapshot) {
 			continue
 		}
 		for _, g := range j.GPUs {
-			t.byGPU[g] = j
+			t.byGPU[[2]string{g.Host, g.Device}] = j
 		}
 		for _, h := range j.Hosts {
 			if other, taken := t.byHost[h]; taken && other != j {
@@ -99,9 +99,8 @@ func (t *Tick) JobOf(e signals.Entity) *signals.Job {
 	if e.Job != "" {
 		return t.byID[e.Job]
 	}
-	thing := e.Thing()
-	if thing.Kind == signals.KindGPU {
-		if j, ok := t.byGPU[thing]; ok {
+	if e.Kind == signals.KindGPU || e.Device != "" && (e.Kind == signals.KindComm || e.Kind == signals.KindRank) {
+		if j, ok := t.byGPU[[2]string{e.Host, e.Device}]; ok {
 			return j
 		}
 	}

@@ -12,14 +12,23 @@ import (
 // another; they do tell traffic of others (one port rises while its sisters
 // fall) and a port that is no longer used (near zero while its sisters carry).
 type traffic struct {
-	models map[signals.Entity]string
+	models cards
 	dirs   [2]trafficSide
 }
 
 type trafficSide struct {
 	column *column
 	ports  map[signals.EntityID]trafficMemory
+
+	// Of the tick: the ratios of sister ports to their levels, sisters of which one is
+	// suspect, and the ratio of each port.
+	ratios lists[sisters, float64]
+	frozen map[sisters]bool
+	ratio  []float64
 }
+
+// sisters are the ports of one model on a host.
+type sisters struct{ host, model string }
 
 type trafficMemory struct {
 	job         string
@@ -38,9 +47,11 @@ const (
 )
 
 func newTraffic() *traffic {
-	d := &traffic{models: map[signals.Entity]string{}}
+	d := &traffic{models: cards{}}
 	for i, id := range []signals.ID{signals.NICTx, signals.NICRx} {
-		d.dirs[i] = trafficSide{newColumn(id), map[signals.EntityID]trafficMemory{}}
+		d.dirs[i] = trafficSide{
+			column: newColumn(id), ports: map[signals.EntityID]trafficMemory{}, ratios: lists[sisters, float64]{}, frozen: map[sisters]bool{},
+		}
 	}
 	return d
 }
@@ -49,12 +60,7 @@ func (d *traffic) Name() string { return "nic_traffic" }
 
 // Observe implements [Detector].
 func (d *traffic) Observe(t *Tick, r *Report) {
-	if f := t.Frames[signals.NICModel]; f.Len() > 0 {
-		for _, id := range f.Entity {
-			e := t.Entities.Of(id)
-			d.models[e.Thing()] = e.Detail
-		}
-	}
+	d.models.update(t)
 	for i := range d.dirs {
 		d.dirs[i].observe(t, d.models)
 		d.dirs[i].report(t, d.Name(), r)
@@ -62,44 +68,46 @@ func (d *traffic) Observe(t *Tick, r *Report) {
 }
 
 // observe judges every port against its sisters on the host.
-func (s *trafficSide) observe(t *Tick, models map[signals.Entity]string) {
+func (s *trafficSide) observe(t *Tick, models cards) {
 	s.column.update(t)
 	if t.Frames[s.column.signal].Len() == 0 {
 		return
 	}
-	type sisterhood struct{ host, model string }
-	ratios := map[sisterhood][]float64{}
-	// Sisters learn together or not at all: levels that were learned at
-	// different times cannot be compared.
-	frozen := map[sisterhood]bool{}
+	s.ratios.reset()
+	clear(s.frozen)
+	s.ratio = s.ratio[:0]
 	ids := s.column.sorted(t)
-	ratio := make([]float64, len(ids))
-	for i, id := range ids {
+	for _, id := range ids {
 		e := t.Entities.Of(id)
 		m := s.settle(t, id, e)
-		k := sisterhood{e.Host, models[e.Thing()]}
-		frozen[k] = frozen[k] || t.Frozen(e)
-		ratio[i] = math.NaN()
-		if m.n >= trafficLearn && m.level >= trafficBusy {
-			ratio[i] = s.column.rows[id].value / m.level
-			ratios[k] = append(ratios[k], ratio[i])
+		k := sisters{e.Host, models.of(e)}
+		if t.Frozen(e) {
+			s.frozen[k] = true
 		}
+		x := math.NaN()
+		if m.n >= trafficLearn && m.level >= trafficBusy {
+			x = s.column.rows[id].value / m.level
+			s.ratios.add(k, x)
+		}
+		s.ratio = append(s.ratio, x)
 	}
 	for i, id := range ids {
 		e := t.Entities.Of(id)
-		k := sisterhood{e.Host, models[e.Thing()]}
-		sisters := ratios[k]
+		k := sisters{e.Host, models.of(e)}
+		all := s.ratios[k]
 		m := s.ports[id]
 		row := s.column.rows[id]
 		above, gone := false, false
-		if x := ratio[i]; !math.IsNaN(x) && len(sisters) >= 2 {
-			mid := medianWithout(sisters, x)
+		if x := s.ratio[i]; !math.IsNaN(x) && len(all) >= 2 {
+			mid := medianWithout(all, x)
 			above = x >= trafficAbove*mid && x >= trafficRise && row.value >= trafficBusy
 			gone = x <= trafficGone && mid >= sistersAlive
 		}
 		m.above.hold(above, row.stamp, row.value, m.level)
 		m.gone.hold(gone, row.stamp, row.value, m.level)
-		if !above && !gone && !frozen[k] && row.value >= trafficBusy {
+		// Sisters learn together or not at all: levels that were learned at
+		// different times cannot be compared.
+		if !above && !gone && !s.frozen[k] && row.value >= trafficBusy {
 			if m.n == 0 {
 				m.level = row.value
 			}
@@ -126,8 +134,8 @@ func (s *trafficSide) settle(t *Tick, id signals.EntityID, e signals.Entity) tra
 
 // medianWithout is the median of xs with one x left out.
 func medianWithout(xs []float64, x float64) float64 {
-	rest := make([]float64, 0, len(xs))
-	left := false
+	var few [32]float64 // most groups fit, and cost no memory then
+	rest, left := few[:0], false
 	for _, y := range xs {
 		if y == x && !left {
 			left = true
@@ -135,7 +143,7 @@ func medianWithout(xs []float64, x float64) float64 {
 		}
 		rest = append(rest, y)
 	}
-	return medianOf(rest)
+	return median(rest)
 }
 
 func (s *trafficSide) report(t *Tick, name string, r *Report) {

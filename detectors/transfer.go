@@ -18,9 +18,8 @@ type transfer struct {
 	win   *windows
 	o     TransferOptions
 	chart chart
-	peers map[transferRole][]*channel
+	peers lists[transferRole, float64] // ln of the transfer times, sorted
 	xs    []float64
-	tmp   []float64
 }
 
 // transferRole is what must be equal for two groups to be peers.
@@ -68,7 +67,7 @@ func newTransfer(o Options, w *windows) *transfer {
 			lambda: o.Transfer.EWMA.Lambda, limit: o.Transfer.EWMA.Limit, period: o.Dump, phi: o.Transfer.EWMA.Phi,
 			floor: o.Transfer.EWMA.ScaleFloor, effect: o.Transfer.Effect, warmUp: o.Transfer.EWMA.WarmUp,
 		},
-		peers: map[transferRole][]*channel{},
+		peers: lists[transferRole, float64]{},
 	}
 }
 
@@ -149,21 +148,15 @@ func (d *transfer) measure(t *Tick, ch *channel) {
 	}
 }
 
-// group indexes the channels with a transfer time by role.
+// group sorts the transfer times of all channels that have one by role.
 func (d *transfer) group() {
-	for k, list := range d.peers {
-		if len(list) == 0 {
-			delete(d.peers, k)
-			continue
-		}
-		d.peers[k] = list[:0]
-	}
+	d.peers.reset()
 	for _, ch := range d.win.channels {
 		if transfers(ch) && ch.seq > 0 && !math.IsNaN(ch.transfer.tau) && ch.transfer.tau > 0 {
-			k := ch.role()
-			d.peers[k] = append(d.peers[k], ch)
+			d.peers.add(ch.role(), math.Log(ch.transfer.tau))
 		}
 	}
+	sortLists(d.peers)
 }
 
 func (ch *channel) role() transferRole {
@@ -174,20 +167,15 @@ func (ch *channel) role() transferRole {
 // compare sets a channel against the groups of the same role.
 func (d *transfer) compare(ch *channel) {
 	s := &ch.transfer
-	d.xs = d.xs[:0]
-	for _, p := range d.peers[ch.role()] {
-		if p != ch {
-			d.xs = append(d.xs, math.Log(p.transfer.tau))
-		}
+	x := math.Log(s.tau)
+	w, ok := withoutValue(d.peers[ch.role()], x)
+	if !ok {
+		return // it has no transfer time itself
 	}
-	s.count, s.peer = int32(len(d.xs)), math.NaN()
+	s.count, s.peer = int32(w.len()), math.NaN()
 	hit := false
-	if len(d.xs) >= 2 {
-		if cap(d.tmp) < len(d.xs) {
-			d.tmp = make([]float64, 0, 2*len(d.xs))
-		}
-		others := spreadOf(d.xs, d.tmp)
-		x := math.Log(s.tau)
+	if w.len() >= 2 {
+		others := w.spread()
 		s.peer, s.score = math.Exp(others.mid), others.score(x, transferFloor)
 		effect := d.o.PeerEffect
 		if s.slow {

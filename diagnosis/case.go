@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/detectors"
@@ -29,7 +30,7 @@ type Case struct {
 
 	groups map[string]*signals.Group
 	jobs   map[string]*signals.Job
-	gpuJob map[signals.Entity][]*signals.Job
+	gpuJob map[[2]string][]*signals.Job // by host and device
 	onHost map[string][]*signals.Job
 	votes  map[string]*Vote
 }
@@ -40,7 +41,7 @@ func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Op
 		byThing: map[signals.Entity][]*detectors.Finding{}, byHost: map[string][]*detectors.Finding{},
 		byCode: map[string][]*detectors.Finding{}, byGroup: map[string][]*detectors.Finding{},
 		byJob: map[string][]*detectors.Finding{}, groups: map[string]*signals.Group{},
-		jobs: map[string]*signals.Job{}, gpuJob: map[signals.Entity][]*signals.Job{},
+		jobs: map[string]*signals.Job{}, gpuJob: map[[2]string][]*signals.Job{},
 		onHost: map[string][]*signals.Job{}, votes: map[string]*Vote{},
 	}
 	c.learnAliases()
@@ -55,14 +56,24 @@ func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Op
 		if j.Ended {
 			continue
 		}
+		// Nearly everything has one job: its list is shared, and grows by a copy.
+		alone := []*signals.Job{j}
 		for _, g := range j.GPUs {
-			c.gpuJob[g] = append(c.gpuJob[g], j)
+			k := [2]string{g.Host, g.Device}
+			c.gpuJob[k] = join(c.gpuJob[k], alone)
 		}
 		for _, h := range j.Hosts {
-			c.onHost[h] = append(c.onHost[h], j)
+			c.onHost[h] = join(c.onHost[h], alone)
 		}
 	}
 	return c
+}
+
+func join(jobs, alone []*signals.Job) []*signals.Job {
+	if len(jobs) == 0 {
+		return alone
+	}
+	return append(slices.Clip(jobs), alone...)
 }
 
 func (c *Case) index(f *detectors.Finding) {

@@ -50,12 +50,12 @@ func (c *Case) Rail(nic signals.Entity) (rail string, assumed bool) {
 func (c *Case) JobsOf(thing signals.Entity) []*signals.Job {
 	switch thing.Kind {
 	case signals.KindGPU:
-		if jobs, ok := c.gpuJob[thing]; ok {
+		if jobs, ok := c.gpuJob[[2]string{thing.Host, thing.Device}]; ok {
 			return jobs
 		}
 	case signals.KindNIC:
 		if gpu, ok := c.GPUOf(thing); ok {
-			if jobs, ok := c.gpuJob[gpu]; ok {
+			if jobs, ok := c.gpuJob[[2]string{gpu.Host, gpu.Device}]; ok {
 				return jobs
 			}
 		}
