@@ -45,7 +45,7 @@ func store(t *testing.T, scenario string) (*embedprom.DB, *sim.Run) {
 
 func newEngine(t testing.TB, q promapi.Querier) *engine.Engine {
 	t.Helper()
-	r, err := signals.NewReader(signals.Options{Interval: interval}, map[string]promapi.Querier{"p": q})
+	r, err := signals.NewReader(signals.Options{Interval: interval, Concurrency: 1}, map[string]promapi.Querier{"p": q})
 	require.NoError(t, err)
 	return engine.New(engine.Parts{
 		Reader: r, Topology: topology.NewStore(topology.Options{}), Bank: detectors.NewBank(detectors.Options{Interval: interval}),
