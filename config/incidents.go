@@ -28,7 +28,7 @@ type Incidents struct {
 	ShadowClasses []string `toml:"shadow_classes" check:"class"`
 	// Classes that are not evaluated.
 	DisabledClasses []string `toml:"disabled_classes" check:"class"`
-	// Address of the runbooks; the class is added to its path.
+	// Address of the runbooks: {class} in it is replaced, or the class is added to its path. Ours are docs/runbooks/{class}.md.
 	RunbookURL URL `toml:"runbook_url"`
 	// Address of a dashboard; {job}, {host}, {from} and {to} in it are filled in.
 	DashboardURL string `toml:"dashboard_url"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strings"
 )
 
 const masked = "<secret>"
@@ -60,6 +61,12 @@ func (u URL) Reveal() *url.URL {
 	}
 	c := *u.u
 	return &c
+}
+
+// Template is the address as String gives it, with placeholders such as {class}
+// as they were written: an address escapes their braces.
+func (u URL) Template() string {
+	return strings.NewReplacer("%7B", "{", "%7D", "}").Replace(u.String())
 }
 
 // Host returns host and port as written.

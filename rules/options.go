@@ -72,7 +72,7 @@ func FromConfig(c *config.Config) Options {
 	return Options{
 		Target: r.Profile, CRD: r.Format == "crd", Namespace: r.Namespace, ResourceLabels: r.ResourceLabels,
 		Interval: r.Interval.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
-		RunbookURL: c.Incidents.RunbookURL.String(),
+		RunbookURL: c.Incidents.RunbookURL.Template(),
 		Limits: Limits{
 			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapCritical: c.Diagnosis.FlapCritical,
 			StallAlike: c.Diagnosis.StallAlike.Std(), InitStall: c.Diagnosis.InitStall.Std(), ThrottleClock: c.Diagnosis.ThrottleClock,

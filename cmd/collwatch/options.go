@@ -161,7 +161,7 @@ func renderer(cfg *config.Config) incidents.Renderer {
 	r := incidents.Renderer{
 		ExternalURL:  cfg.Global.ExternalURL.String(),
 		DashboardURL: cfg.Incidents.DashboardURL,
-		RunbookURL:   cfg.Incidents.RunbookURL.String(),
+		RunbookURL:   cfg.Incidents.RunbookURL.Template(),
 	}
 	if r.ExternalURL == "" {
 		if host, err := os.Hostname(); err == nil {
