@@ -186,8 +186,15 @@ func (t *tick) raise(inc *Incident, to diagnosis.Severity) {
 	}
 }
 
+// update tells that an incident changed. What changes at one evaluation is one
+// event.
 func (t *tick) update(inc *Incident, was diagnosis.Severity, why string) {
 	inc.Version++
+	if n := len(t.events) - 1; n >= 0 && t.events[n].Kind == EventUpdate && t.events[n].Incident.ID == inc.ID {
+		e := &t.events[n]
+		e.Incident, e.Why = inc.clone(), e.Why+"; "+why
+		return
+	}
 	t.events = append(t.events, Event{Time: t.at, Kind: EventUpdate, Incident: inc.clone(), Was: was, Why: why})
 }
 

@@ -165,6 +165,19 @@ func TestSeverityRisesAndNeverFalls(t *testing.T) {
 	require.Equal(t, diagnosis.Critical, d.m.Live()[0].Severity)
 }
 
+func TestWhatChangesAtOnceIsOneEvent(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	v := nic("gpu-007", "mlx5_3")
+	v.Severity = diagnosis.Warning
+	d.tick(2, v)
+	v.Severity, v.Reason = diagnosis.Critical, "carrier_lost"
+	es := d.tick(1, v)
+	require.Equal(t, []string{"update link_down"}, kinds(es))
+	require.Equal(t, diagnosis.Warning, es[0].Was)
+	require.Contains(t, es[0].Why, "severity rises from warning to critical")
+	require.Contains(t, es[0].Why, "reason is now carrier_lost")
+}
+
 func TestJobEndedIsTheReason(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	d.tick(2, stall("48213", "a", "b"))
