@@ -18,6 +18,8 @@ type lateness struct {
 	waits *waits
 	jobs  map[string]*lateJob
 	piped map[string]bool // jobs with a pipeline
+	// pressed are the hosts with a finding about pressure of their own.
+	pressed map[string]bool
 	tmp   []float64
 	tmp2  []float64
 }
@@ -39,6 +41,9 @@ const (
 
 	lateStrongRun = 3
 	lateWeakRun   = 4
+	// latePressedRun is how many single windows in a row at lateWeak are enough
+	// where the host is under pressure that its peers do not have.
+	latePressedRun = 4
 
 	// waitsToo is the ratio of the own receive, send or tensor-parallel time to
 	// that of role peers above which a late GPU is itself waiting.
@@ -53,7 +58,7 @@ const (
 )
 
 func newLateness(o Options, w *windows) *lateness {
-	return &lateness{o: o, win: w, waits: newWaits(), jobs: map[string]*lateJob{}, piped: map[string]bool{}}
+	return &lateness{o: o, win: w, waits: newWaits(), jobs: map[string]*lateJob{}, piped: map[string]bool{}, pressed: map[string]bool{}}
 }
 
 // Name implements Detector.
@@ -70,6 +75,13 @@ func (d *lateness) Observe(t *Tick, r *Report) {
 	for _, ch := range d.win.channels {
 		if ch.group.Kind == signals.GroupPipeline || pointToPoint(ch.op) {
 			d.piped[ch.group.Job] = true
+		}
+	}
+	clear(d.pressed)
+	for _, f := range r.Findings {
+		switch f.Code {
+		case CodeCPUPressure, CodeMemPressure, CodeIOPressure, CodeIRQPressure:
+			d.pressed[f.Entity.Host] = true
 		}
 	}
 	if len(d.win.closed) > 0 {
@@ -148,7 +160,7 @@ func (d *lateness) judge(j *lateJob, ch *channel) {
 			s.windows2(o, float32(m.recent()/pair), low)
 		}
 		memory.window()
-		s.name(o, memory.required(m.thing.Host, len(ch.members), ch.seq))
+		s.name(o, memory.required(m.thing.Host, len(ch.members), ch.seq), d.pressed[m.thing.Host])
 		if s.named {
 			d.checkRoot(ch, i)
 		}

@@ -61,7 +61,7 @@ func saturate(n uint16) uint16 {
 
 // name decides whether the member may be called late, with hysteresis. needed
 // is the run that lateMemory asks for.
-func (s *lateState) name(o *LatenessOptions, needed int) {
+func (s *lateState) name(o *LatenessOptions, needed int, pressed bool) {
 	if s.named {
 		if s.ratio <= lateCleared || s.pair <= lateCleared {
 			s.clear = 0
@@ -79,7 +79,7 @@ func (s *lateState) name(o *LatenessOptions, needed int) {
 			strong = max(strong, 2*o.SoftRun)
 		}
 	}
-	s.named = int(s.strong) >= strong || int(s.weak) >= weak
+	s.named = int(s.strong) >= strong || int(s.weak) >= weak || pressed && !s.sinceStart() && int(s.single) >= max(needed, latePressedRun)
 	s.clear = 0
 }
 

@@ -39,6 +39,7 @@ type transferState struct {
 	since  int64 // ms, first exceedance against peers
 	count  int32 // peers
 	hits   uint8
+	far    uint8 // windows in a row far beyond the limits
 	lowest int32 // member with the least mean in the last window
 	stable uint8 // windows in a row with the same host lowest
 	slow   bool  // against peers
@@ -50,6 +51,9 @@ const (
 	// and against peers, which may move a little more or less data each.
 	transferEffect = 0.10
 	peerEffect     = 0.15
+	// transferFar is how often the effect and the score of the limits two
+	// windows in a row must have to be believed without a third.
+	transferFar = 2.5
 	// transferFloor is the least scale of ln(time) between groups: 2 %.
 	transferFloor = 0.02
 	peerScore     = 5.0
@@ -181,6 +185,11 @@ func (d *transfer) compare(ch *channel) {
 		if s.slow {
 			effect /= 2
 		}
+		if x-others.mid > transferFar*math.Log1p(d.o.PeerEffect) && s.score > transferFar*d.o.PeerScore {
+			s.far = min(s.far+1, 250)
+		} else {
+			s.far = 0
+		}
 		hit = x-others.mid > math.Log1p(effect) && s.score > d.o.PeerScore/2 && (s.slow || s.score > d.o.PeerScore)
 	}
 	s.hits <<= 1
@@ -190,7 +199,7 @@ func (d *transfer) compare(ch *channel) {
 			s.since = ch.began
 		}
 	}
-	s.slow = lasting(s.slow, s.hits)
+	s.slow = lasting(s.slow, s.hits) || s.far >= 2 && s.hits&0b11 == 0b11
 	s.slower = lasting(s.slower && s.own.flags&flagUp != 0, s.own.hits)
 }
 

@@ -12,10 +12,15 @@ import (
 // roceFamily judges flow control: a host that does not absorb, an uplink that
 // carries more than its siblings, and congestion that belongs to nobody.
 func roceFamily() Family {
+	hosts := roceHosts{}
 	return Family{Name: "roce", Judge: func(c *Case) []Hypothesis {
+		hosts.learn(c.Snapshot)
 		out := append(c.pauseStorm(), c.uplinks()...)
 		if len(out) == 0 {
 			out = c.congested()
+		}
+		if len(out) == 0 {
+			out = c.slowSinceRestart(hosts)
 		}
 		return out
 	}}

@@ -51,8 +51,12 @@ func (f *throttleFamily) judge(c *Case) []Hypothesis {
 // enough if several of their GPUs are hot: single hot GPUs are not a group.
 func (c *Case) gettingHot() bool {
 	hosts, gpus := map[string]bool{}, map[signals.Entity]bool{}
-	for _, code := range []string{detectors.CodeHot, detectors.CodeClockBelow} {
+	for _, code := range []string{detectors.CodeHot, detectors.CodeClockBelow, detectors.CodeThrottleReason} {
 		for _, x := range c.Code(code) {
+			// The reason is seen before the clock has fallen far.
+			if code == detectors.CodeThrottleReason && bitsReason(int64(x.Value)) != "thermal" {
+				continue
+			}
 			if c.Now.Sub(x.Since) < 4*groupHold {
 				hosts[x.Entity.Host], gpus[x.Entity.Thing()] = true, true
 			}
