@@ -20,13 +20,17 @@ type Alarm struct {
 // baseline is a rule that people use today, on the same frames as the daemon.
 type baseline struct {
 	name string
-	// hold is the number of ticks in a row that a suspicion must last.
-	hold  int
-	judge func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool
-	since map[signals.Entity]int
-	said  map[signals.Entity]bool
-	// last are the newest values: a dashboard shows them between two dumps.
-	last map[signals.Entity]held
+	// hold is the number of ticks in a row that a suspicion must last, every
+	// how many of them pass between two evaluations.
+	hold, every int
+	judge       func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool
+	board       *board
+	since       map[signals.Entity]int
+	said        map[signals.Entity]bool
+	hit         map[signals.Entity]bool
+	// past are the values of some hours, one a minute, for rules about the past.
+	past map[signals.Entity][]float64
+	tick int
 }
 
 type held struct {
@@ -34,19 +38,42 @@ type held struct {
 	at time.Time
 }
 
+// board holds the newest values: a dashboard shows them between two dumps.
+type board struct {
+	generation uint64
+	last       map[signals.ID]map[signals.EntityID]held
+}
+
+// boardSignals are what the rules look at.
+func boardSignals() []signals.ID { return append(minderSignals(), signals.CollBusBandwidth) }
+
+// update takes what is new at a tick.
+func (b *board) update(s *signals.Snapshot) {
+	if b.generation != s.Generation {
+		b.generation, b.last = s.Generation, map[signals.ID]map[signals.EntityID]held{}
+	}
+	for _, id := range boardSignals() {
+		if b.last[id] == nil {
+			b.last[id] = map[signals.EntityID]held{}
+		}
+		f := s.Frame(id)
+		for i := range f.Len() {
+			if !math.IsNaN(f.Value[i]) {
+				b.last[id][f.Entity[i]] = held{f.Value[i], s.Time}
+			}
+		}
+	}
+}
+
 // shown are the values of a signal that are at most lookback old.
 func (b *baseline) shown(s *signals.Snapshot, id signals.ID) map[signals.Entity]float64 {
-	f := s.Frame(id)
-	for i := range f.Len() {
-		b.last[s.Entities.Of(f.Entity[i])] = held{f.Value[i], s.Time}
-	}
-	out := make(map[signals.Entity]float64, len(b.last))
-	for e, h := range b.last {
+	out := make(map[signals.Entity]float64, len(b.board.last[id]))
+	for e, h := range b.board.last[id] {
 		if s.Time.Sub(h.at) > lookback {
-			delete(b.last, e)
+			delete(b.board.last[id], e)
 			continue
 		}
-		out[e] = h.v
+		out[s.Entities.Of(e)] = h.v
 	}
 	return out
 }
@@ -56,14 +83,16 @@ const lookback = 5 * time.Minute
 
 func (b *baseline) observe(s *signals.Snapshot) []Alarm {
 	var out []Alarm
-	hit := b.judge(b, s)
+	if b.tick++; b.tick%max(1, b.every) == 0 {
+		b.hit = b.judge(b, s)
+	}
 	for e := range b.since {
-		if !hit[e] {
+		if !b.hit[e] {
 			delete(b.since, e)
 			delete(b.said, e)
 		}
 	}
-	for e := range hit {
+	for e := range b.hit {
 		b.since[e]++
 		if b.since[e] >= b.hold && !b.said[e] {
 			b.said[e] = true
@@ -81,20 +110,28 @@ func (b *baseline) observe(s *signals.Snapshot) []Alarm {
 // the usual limit for outliers; thresholds on counters are those of public rule
 // files; and dashboards are read as "the lowest bandwidth is guilty".
 func baselines() []*baseline {
+	board := &board{last: map[signals.ID]map[signals.EntityID]held{}}
 	list := []*baseline{
-		{name: "lowest bandwidth is guilty (below 0.8 of its peers)", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+		{name: "lowest bandwidth is guilty (below 0.8 of its peers)", hold: 3, every: 2, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 			return groups(b, s, signals.CollBusBandwidth, lowest)
 		}},
-		{name: "peer MAD 3.5 on bandwidth", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+		{name: "peer MAD 3.5 on bandwidth", hold: 3, every: 2, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 			return groups(b, s, signals.CollBusBandwidth, outliers)
 		}},
-		{name: "ratio 0.75 on tensor activity", hold: 3, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+		{name: "ratio 0.75 on tensor activity", hold: 3, every: 2, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 			return ratio(b, s, signals.GPUTensorActive, 0.75)
 		}},
 		{name: "static thresholds", hold: 2, judge: static},
+		{name: "DBSCAN on bandwidth, tolerance 3", hold: 3, every: 2, judge: func(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
+			return groups(b, s, signals.CollBusBandwidth, distant)
+		}},
+		{name: "Grafana, adaptive, on bandwidth", hold: 20, every: pastEvery, judge: adaptive},
+		{name: "Grafana, robust, on bandwidth", hold: 20, every: pastEvery, judge: robust},
+		{name: "Minder without its autoencoder", hold: 16, every: 2, judge: minder},
 	}
 	for _, b := range list {
-		b.since, b.said, b.last = map[signals.Entity]int{}, map[signals.Entity]bool{}, map[signals.Entity]held{}
+		b.board, b.since, b.said = board, map[signals.Entity]int{}, map[signals.Entity]bool{}
+		b.past = map[signals.Entity][]float64{}
 	}
 	return list
 }

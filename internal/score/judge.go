@@ -15,8 +15,12 @@ import (
 
 // Verdict is the judgement of one outcome.
 type Verdict struct {
-	Case  Case
-	Quiet bool // nothing had to be said
+	Name      string // of the run, so that it can be made again
+	ID, Title string // of the scenario
+	Telemetry string // "" for the scenario's own
+	Severity  float64
+	Graded    bool // the scenario has several severities
+	Quiet     bool // nothing had to be said
 	// Want is the class asked for, Expected the same with its suspects.
 	Want, Expected string
 	// Found is set when an alert of a right class opened after the onset,
@@ -27,6 +31,10 @@ type Verdict struct {
 	Class, Reason string
 	Latency       time.Duration // from onset to the opening
 	Evaluations   int
+	// Kind groups latencies: see kindOf. Dated is set when the fault has an
+	// onset to count from.
+	Kind  string
+	Dated bool
 	// Nameable is set when the truth has somebody to name. Top1 and Top3 say
 	// that the first, or one of the first three, suspects or candidates of the
 	// right incident is guilty.
@@ -41,7 +49,13 @@ type Verdict struct {
 	// Opens are the openings of right incidents, where one that takes the place
 	// of another counts with it; Closes are their ends.
 	Opens, Closes int
-	NodeDays      float64
+	// Notices are the messages about the fault: openings, rises of severity,
+	// ends.
+	Notices int
+	// Tied compares the names and candidates of the right incident with the
+	// guilty: F1, NaN-free, 0 where nobody is to be named.
+	Tied     float64
+	NodeDays float64
 }
 
 // OK says that nothing is wrong with the outcome.
@@ -52,7 +66,12 @@ func (v *Verdict) OK() bool {
 // Judge compares an outcome with its truth.
 func Judge(o *Outcome) Verdict {
 	t := &o.Truth
-	v := Verdict{Case: o.Case, Quiet: t.Quiet(), Want: t.Class, Expected: expected(t), Nameable: !t.Quiet() && len(t.Suspects) > 0, NodeDays: o.Until.Sub(o.Start).Hours() / 24 * float64(o.Nodes), Severe: true}
+	v := Verdict{
+		Name: o.Case.String(), ID: o.Case.Scenario.ID, Title: o.Case.Scenario.Title, Telemetry: o.Case.Telemetry,
+		Severity: o.Case.Params.Severity, Graded: len(o.Case.Scenario.Levels) > 1, Dated: t.Onset.After(o.Start.Add(time.Minute)),
+		Quiet: t.Quiet(), Want: t.Class, Expected: expected(t), Nameable: !t.Quiet() && len(t.Suspects) > 0, NodeDays: o.Until.Sub(o.Start).Hours() / 24 * float64(o.Nodes), Severe: true,
+	}
+	v.Kind = kindOf(t.Class)
 	reached := diagnosis.Recorded
 	first := map[string]bool{}  // incidents that opened right
 	thread := map[string]bool{} // chains of incidents: one message each
@@ -74,8 +93,12 @@ func Judge(o *Outcome) Verdict {
 		case e.Kind == incidents.EventResolve:
 			if first[inc.ID] {
 				v.Closes++
+				v.Notices++
 			}
 		case right:
+			if e.Kind == incidents.EventOpen || inc.Severity > reached {
+				v.Notices++
+			}
 			reached = max(reached, inc.Severity)
 			if e.Kind == incidents.EventOpen {
 				if id := cmp.Or(inc.Thread, inc.ID); !thread[id] {
@@ -90,6 +113,7 @@ func Judge(o *Outcome) Verdict {
 				v.Evaluations = int(math.Ceil(v.Latency.Seconds() / Interval.Seconds()))
 			}
 			v.rank(t, inc)
+			v.Tied = tied(t, inc)
 		case e.Kind == incidents.EventOpen && !t.MaySay(class):
 			if inc.Severity >= diagnosis.Warning {
 				v.False = append(v.False, class+"/"+inc.Verdict.Reason)
@@ -128,6 +152,47 @@ func (v *Verdict) rank(t *sim.Truth, inc *incidents.Incident) {
 			v.Top3 = v.Top3 || i < 3
 		}
 	}
+}
+
+// tied is the F1 of the suspects and candidates of an incident against the
+// guilty.
+func tied(t *sim.Truth, inc *incidents.Incident) float64 {
+	said := slices.Concat(inc.Verdict.Suspects, inc.Verdict.Candidates)
+	if len(said) == 0 || len(t.Suspects) == 0 {
+		return 0
+	}
+	hits := 0
+	for _, s := range said {
+		if t.Guilty(component(s)) {
+			hits++
+		}
+	}
+	precision, recall := float64(hits)/float64(len(said)), min(1, float64(hits)/float64(len(t.Suspects)))
+	if !t.Together {
+		recall = min(1, float64(hits)) // any one of them is right
+	}
+	if hits == 0 {
+		return 0
+	}
+	return 2 * precision * recall / (precision + recall)
+}
+
+// kindOf groups classes by what they are found from, because that bounds how
+// fast they can be found.
+func kindOf(class string) string {
+	switch class {
+	case "link_down", "link_flap", "leaf_restart", "node_restart", "gpu_fault", "nvlink_domain_fault", "pcie_degraded", "nic_unused_after_flap":
+		return "hard facts"
+	case "collective_stall", "init_stall":
+		return "stalls"
+	case "node_suspect", "host_path_degraded", "config_suspected", "inefficient_collective", "compute_comm_contention":
+		return "across jobs"
+	case "thermal_group", "nvlink_degraded":
+		return "slow to appear"
+	case "":
+		return ""
+	}
+	return "counters and times"
 }
 
 // component translates a suspect. Domains and racks are named in whatever field

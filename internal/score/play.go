@@ -24,6 +24,9 @@ type Case struct {
 	Scenario  sim.Scenario
 	Params    sim.Params
 	Telemetry string // name of the telemetry, "" for the scenario's own
+	// Round says which seed of its kind this is: runs go round by round, so that
+	// one that is cut short has seen everything.
+	Round int
 	// Watch sees each tick, with what it found; nil for nobody.
 	Watch func(engine.Tick)
 }
@@ -108,6 +111,7 @@ func play(ctx context.Context, c Case, db *embedprom.DB) (*Outcome, error) {
 			return nil //nolint:nilerr // a failed tick concludes nothing, as in the daemon
 		}
 		out.Events = append(out.Events, t.Events...)
+		rules[0].board.update(t.Snapshot)
 		for _, r := range rules {
 			out.Alarms[r.name] = append(out.Alarms[r.name], r.observe(t.Snapshot)...)
 		}

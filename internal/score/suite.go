@@ -13,22 +13,22 @@ import (
 // who work on detectors.
 const FirstSeed = 1000
 
-// Cases are all scenarios at all their severities, times n seeds. The first
-// seed is the scenario as it is described; the others move the fault elsewhere,
-// rename hosts and NICs, roughen the noise and change labels in turn.
+// Cases are all scenarios at all their severities, times n seeds, seed by seed.
+// The first seed is the scenario as it is described; the others move the fault
+// elsewhere, rename hosts and NICs, roughen the noise and change labels in turn.
 func Cases(n int) []Case {
 	var out []Case
-	for _, s := range sim.Scenarios() {
-		if s.After > longRun {
-			continue
-		}
-		levels := s.Levels
-		if levels == nil {
-			levels = []float64{1}
-		}
-		for _, level := range levels {
-			for i := range n {
-				out = append(out, Case{Scenario: s, Params: vary(s, i, level)})
+	for i := range n {
+		for _, s := range sim.Scenarios() {
+			if s.After > longRun {
+				continue
+			}
+			levels := s.Levels
+			if levels == nil {
+				levels = []float64{1}
+			}
+			for _, level := range levels {
+				out = append(out, Case{Scenario: s, Params: vary(s, i, level), Round: i})
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func Days(n int) []Case {
 	for i := range n {
 		for _, s := range sim.Scenarios() {
 			if s.After > longRun {
-				out = append(out, Case{Scenario: s, Params: sim.Params{Seed: uint64(FirstSeed + i), Elsewhere: true}})
+				out = append(out, Case{Scenario: s, Params: sim.Params{Seed: uint64(FirstSeed + i), Elsewhere: true}, Round: i})
 			}
 		}
 	}
@@ -82,46 +82,79 @@ func gaps(n int) []string {
 	return []string{"mlx5_0", "mlx5_3", "mlx5_4", "mlx5_5", "mlx5_6", "mlx5_9", "mlx5_10", "mlx5_11"}
 }
 
-// Telemetries are the inputs of the ablation, the poorest first.
+// Telemetries are the inputs of the ablation, the poorest first, then other
+// forms of the collective series.
 func Telemetries() []string {
-	return []string{"inspector only", "stock exporters", "inspector G1", "inspector G3", "no inspector"}
+	return []string{
+		onlyInspector, stockExporters, withSwitches, withPlugin,
+		"Inspector G1", "Inspector G3", "no Inspector",
+	}
 }
 
+const (
+	onlyInspector  = "Inspector only"
+	stockExporters = "and DCGM and node_exporter with their stock fields"
+	withSwitches   = "and switches"
+	withPlugin     = "and the collwatch exporter"
+)
+
 // ablate changes the exporters of a case.
-func ablate(name string) func(*sim.Dialect) {
+func ablate(name string, shape sim.Shape) func(*sim.Dialect) {
 	return func(d *sim.Dialect) {
 		switch name {
-		case "inspector only":
-			d.HostLabel, d.NodeExporter, d.JobMap, d.Switches, d.Pause = "", false, false, "", ""
-		case "stock exporters":
+		case onlyInspector:
+			d.HostLabel, d.NodeExporter, d.JobMap, d.Switches, d.Pause, d.NodeLabels, d.Plugin = "", false, false, "", "", false, false
+		case stockExporters, withSwitches, withPlugin:
 			d.Reasons, d.SMActive, d.PCIeLink, d.XidCount, d.HWCounters, d.JobMap = false, false, false, false, false, false
-		case "inspector G1":
+			d.Switches, d.Plugin = "", name == withPlugin
+			if name != stockExporters {
+				d.Switches = switchesOf(shape.Fabric)
+			}
+		case "Inspector G1":
 			d.Inspector = "G1"
-		case "inspector G3":
+		case "Inspector G3":
 			d.Inspector = "G3"
-		case "no inspector":
+		case "no Inspector":
 			d.Inspector = ""
 		}
 	}
 }
 
-// Ablations are the faults, as they are described, with each telemetry.
-func Ablations(n int) []Case {
+// switchesOf is the exporter that a fabric's switches have, "" for none.
+func switchesOf(f sim.FabricKind) string {
+	switch f {
+	case sim.FabricToR:
+		return "cumulus"
+	case sim.FabricEFA:
+		return ""
+	}
+	return "infiniband"
+}
+
+// Ablations are the scenarios, as they are described, with each telemetry. The
+// first n telemetries only where few is above 0.
+func Ablations(n, few int) []Case {
 	var out []Case
-	for _, name := range Telemetries() {
-		for _, c := range Cases(n) {
-			if c.Params.Severity == 1 && c.Scenario.Hosts <= 40 {
-				c.Telemetry, c.Params.Dialect = name, ablate(name)
-				out = append(out, c)
-			}
+	names := Telemetries()
+	if few > 0 {
+		names = names[:min(few, len(names))]
+	}
+	for _, c := range Cases(n) {
+		if c.Params.Severity != 1 || c.Scenario.Hosts > 40 {
+			continue
+		}
+		for _, name := range names {
+			// The seed decides what else varies, the telemetry only what is seen.
+			c.Telemetry, c.Params.Dialect = name, ablate(name, c.Scenario.Shape(c.Scenario.Hosts))
+			out = append(out, c)
 		}
 	}
 	return out
 }
 
 // PlayAll plays cases with a number of workers and calls each in the order of
-// the cases. It returns the first error.
-func PlayAll(ctx context.Context, cases []Case, workers int, each func(*Outcome)) error {
+// the cases. It returns the first error, of each or of a case.
+func PlayAll(ctx context.Context, cases []Case, workers int, each func(*Outcome) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	results := make([]chan result, len(cases))
@@ -154,7 +187,9 @@ func PlayAll(ctx context.Context, cases []Case, workers int, each func(*Outcome)
 			failed = r.err
 			break
 		}
-		each(r.o)
+		if failed = each(r.o); failed != nil {
+			break
+		}
 	}
 	cancel()
 	wg.Wait()

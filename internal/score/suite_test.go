@@ -19,7 +19,7 @@ func TestCasesDiffer(t *testing.T) {
 		require.GreaterOrEqual(t, c.Params.Seed, uint64(FirstSeed))
 	}
 	require.NotEmpty(t, Days(2))
-	for _, c := range Ablations(1) {
+	for _, c := range Ablations(1, 0) {
 		require.Contains(t, Telemetries(), c.Telemetry)
 	}
 }
@@ -41,17 +41,18 @@ func TestShortScore(t *testing.T) {
 	}
 	var tally Tally
 	var said []string
-	require.NoError(t, PlayAll(t.Context(), cases, 2, func(o *Outcome) {
+	require.NoError(t, PlayAll(t.Context(), cases, 2, func(o *Outcome) error {
 		if v := tally.Add(o); !v.OK() {
-			said = append(said, fmt.Sprintf("%s: expected %s; got %s", v.Case, v.Expected, v.Got()))
+			said = append(said, fmt.Sprintf("%s: expected %s; got %s", v.Name, v.Expected, v.Got()))
 		}
+		return nil
 	}))
 	losses := strings.Join(said, "\n")
 	for i := range tally.Verdicts {
 		v := &tally.Verdicts[i]
-		require.Empty(t, v.Wrong, "%s names an innocent component\n%s", v.Case, losses)
+		require.Empty(t, v.Wrong, "%s names an innocent component\n%s", v.Name, losses)
 		if v.Quiet {
-			require.Empty(t, v.False, "%s alerts though nothing is wrong\n%s", v.Case, losses)
+			require.Empty(t, v.False, "%s alerts though nothing is wrong\n%s", v.Name, losses)
 		}
 	}
 	require.GreaterOrEqual(t, shareOf(tally.where(faults), found).Value(), 0.9, losses)

@@ -5,7 +5,21 @@ import (
 	"time"
 )
 
-// Tally collects the judgements of a measurement.
+// Record is the judgement of one run in the form that is saved.
+type Record struct {
+	Verdict  Verdict
+	Wall     time.Duration
+	Replayed time.Duration
+	Rules    map[string]RuleSaid
+}
+
+// RuleSaid is what a baseline said in one run.
+type RuleSaid struct {
+	Found, Named, Wrong bool
+	Alarms              int
+}
+
+// Tally collects the records of a measurement.
 type Tally struct {
 	Verdicts []Verdict
 	Rules    map[string]*Rule
@@ -20,42 +34,56 @@ type Rule struct {
 	False        int // alarms on quiet runs
 }
 
+// Score judges an outcome.
+func Score(o *Outcome) Record {
+	r := Record{Verdict: Judge(o), Wall: o.Wall, Replayed: o.Until.Sub(o.Start), Rules: map[string]RuleSaid{}}
+	for _, b := range baselines() {
+		alarms := o.Alarms[b.name]
+		said := RuleSaid{Alarms: len(alarms)}
+		if i := slices.IndexFunc(alarms, func(a Alarm) bool { return !a.At.Before(o.Truth.Onset) }); i >= 0 && !r.Verdict.Quiet {
+			said.Found = true
+			for _, s := range o.Truth.Suspects {
+				said.Named = said.Named || s.Node != "" && s.Node == alarms[i].Name.Node
+			}
+			said.Wrong = r.Verdict.Nameable && !said.Named
+		}
+		r.Rules[b.name] = said
+	}
+	return r
+}
+
 // Add judges an outcome and keeps the judgement.
 func (t *Tally) Add(o *Outcome) *Verdict {
-	v := Judge(o)
-	t.Verdicts = append(t.Verdicts, v)
-	t.Wall += o.Wall
-	t.Replayed += o.Until.Sub(o.Start)
+	t.Put(Score(o))
+	return &t.Verdicts[len(t.Verdicts)-1]
+}
+
+// Put adds a record.
+func (t *Tally) Put(r Record) {
+	t.Verdicts = append(t.Verdicts, r.Verdict)
+	t.Wall += r.Wall
+	t.Replayed += r.Replayed
 	if t.Rules == nil {
 		t.Rules = map[string]*Rule{}
 	}
-	for _, b := range baselines() {
-		r := t.Rules[b.name]
-		if r == nil {
-			r = &Rule{}
-			t.Rules[b.name] = r
+	for name, said := range r.Rules {
+		b := t.Rules[name]
+		if b == nil {
+			b = &Rule{}
+			t.Rules[name] = b
 		}
-		alarms := o.Alarms[b.name]
-		if v.Quiet {
-			r.False += len(alarms)
+		if r.Verdict.Quiet {
+			b.False += said.Alarms
 			continue
 		}
-		i := slices.IndexFunc(alarms, func(a Alarm) bool { return !a.At.Before(o.Truth.Onset) })
-		r.Found = append(r.Found, i >= 0)
-		if v.Nameable {
-			right := false
-			if i >= 0 {
-				for _, s := range o.Truth.Suspects {
-					right = right || s.Node != "" && s.Node == alarms[i].Name.Node
-				}
-				if !right {
-					r.WrongFirst++
-				}
-			}
-			r.Named = append(r.Named, right)
+		b.Found = append(b.Found, said.Found)
+		if r.Verdict.Nameable {
+			b.Named = append(b.Named, said.Named)
+		}
+		if said.Wrong {
+			b.WrongFirst++
 		}
 	}
-	return &t.Verdicts[len(t.Verdicts)-1]
 }
 
 // where selects judgements.
@@ -85,10 +113,11 @@ func found(v *Verdict) bool { return v.Found }
 func top1(v *Verdict) bool  { return v.Top1 }
 func top3(v *Verdict) bool  { return v.Top3 }
 
+// latencies are those of faults that have an onset and were found.
 func latencies(vs []*Verdict) []time.Duration {
 	var out []time.Duration
 	for _, v := range vs {
-		if v.Found {
+		if v.Found && v.Dated {
 			out = append(out, v.Latency)
 		}
 	}

@@ -1,4 +1,5 @@
-// Command run measures the daemon on simulated clusters and writes the result.
+// Command run measures the daemon on simulated clusters and on recordings, and
+// writes the result.
 package main
 
 import (
@@ -8,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/collwatch/collwatch/internal/score"
@@ -15,62 +17,95 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 
+// settings are the flags.
+type settings struct {
+	out, failures, results, code, only, command string
+	seeds, ablation, telemetries, days, workers int
+}
+
 func run(args []string, stderr io.Writer) int {
+	var s settings
 	flags := flag.NewFlagSet("score", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	out := flags.String("out", "docs/score.md", "page to write")
-	failures := flags.String("failures", "", "file that gets one line for each run that was not fine, as they happen")
-	seeds := flags.Int("seeds", 20, "seeds per scenario and severity")
-	ablation := flags.Int("ablation", 2, "seeds per scenario and telemetry")
-	days := flags.Int("days", 10, "simulated days in which nothing is wrong, per kind of cluster")
-	workers := flags.Int("workers", 2, "runs at a time")
-	only := flags.String("only", "", "scenario ids, separated by commas; empty is all")
+	flags.StringVar(&s.out, "out", "docs/score.md", "page to write")
+	flags.StringVar(&s.failures, "failures", "", "file that gets one line for each run that was not fine, as they happen")
+	flags.StringVar(&s.results, "results", "", "file that keeps all results; a run with the same -code goes on where it was")
+	flags.StringVar(&s.code, "code", "", "what is measured, such as a revision")
+	flags.StringVar(&s.command, "command", "make score", "how the page says that it was made")
+	flags.IntVar(&s.seeds, "seeds", 20, "seeds per scenario and severity")
+	flags.IntVar(&s.ablation, "ablation", 2, "seeds per scenario and telemetry")
+	flags.IntVar(&s.telemetries, "telemetries", 0, "number of telemetries, the poorest first; 0 is all")
+	flags.IntVar(&s.days, "days", 400, "simulated days in which nothing is wrong, per kind of cluster")
+	flags.IntVar(&s.workers, "workers", 2, "runs at a time")
+	flags.StringVar(&s.only, "only", "", "scenario ids, separated by commas; empty is all")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := measure(ctx, *out, *failures, *seeds, *ablation, *days, *workers, *only, stderr); err != nil {
+	if err := measure(ctx, s, stderr); err != nil {
 		fmt.Fprintf(stderr, "score: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-func measure(ctx context.Context, out, failures string, seeds, ablation, days, workers int, only string, stderr io.Writer) error {
-	log := io.Discard
-	if failures != "" {
-		f, err := os.Create(failures)
+func measure(ctx context.Context, s settings, stderr io.Writer) error {
+	failures := io.Discard
+	if s.failures != "" {
+		f, err := os.Create(s.failures)
 		if err != nil {
 			return fmt.Errorf("list of failures: %w", err)
 		}
 		defer func() { _ = f.Close() }()
-		log = f
+		failures = f
 	}
-	var all, ablated score.Tally
-	for _, part := range []struct {
-		tally *score.Tally
-		cases []score.Case
-	}{{&all, pick(append(score.Cases(seeds), score.Days(days)...), only)}, {&ablated, pick(score.Ablations(ablation), only)}} {
-		done := 0
-		err := score.PlayAll(ctx, part.cases, workers, func(o *score.Outcome) {
-			v := part.tally.Add(o)
-			if done++; done%50 == 0 {
-				fmt.Fprintf(stderr, "%d of %d runs\n", done, len(part.cases))
-			}
-			if !v.OK() {
-				fmt.Fprintf(log, "%s: expected %s; got %s\n", v.Case, v.Expected, v.Got())
-			}
-		})
-		if err != nil {
-			return err
+	path := s.results
+	if path == "" {
+		path = os.DevNull
+	}
+	ledger, err := score.OpenLedger(path, s.code)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = ledger.Close() }()
+
+	cases := slices.Concat(score.Cases(s.seeds), score.Days(s.days), score.Ablations(s.ablation, s.telemetries))
+	slices.SortStableFunc(cases, func(a, b score.Case) int { return a.Round - b.Round })
+	cases = pick(cases, s.only)
+	page := score.Page{Command: s.command, Planned: len(cases)}
+	put := func(r score.Record) {
+		page.Add(r)
+		if v := &r.Verdict; !v.OK() {
+			fmt.Fprintf(failures, "%s: expected %s; got %s\n", v.Name, v.Expected, v.Got())
+		}
+		if n := page.Runs(); n%50 == 0 {
+			fmt.Fprintf(stderr, "%d of %d runs\n", n, len(cases))
 		}
 	}
-	f, err := os.Create(out)
+	todo := slices.DeleteFunc(cases, func(c score.Case) bool {
+		r, ok := ledger.Done(c)
+		if ok {
+			put(r)
+		}
+		return ok
+	})
+	err = score.PlayAll(ctx, todo, s.workers, func(o *score.Outcome) error {
+		r := score.Score(o)
+		put(r)
+		return ledger.Add(r)
+	})
+	if err != nil && ctx.Err() == nil {
+		return err
+	}
+	if page.Real, err = score.Recordings(); err != nil {
+		return err
+	}
+	f, err := os.Create(s.out)
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
-	if err := score.Report(f, &all, &ablated, seeds, "make score"); err != nil {
+	if err := page.Write(f); err != nil {
 		_ = f.Close()
 		return fmt.Errorf("result: %w", err)
 	}
@@ -81,13 +116,6 @@ func pick(cases []score.Case, only string) []score.Case {
 	if only == "" {
 		return cases
 	}
-	var out []score.Case
-	for _, c := range cases {
-		for id := range strings.SplitSeq(only, ",") {
-			if c.Scenario.ID == id {
-				out = append(out, c)
-			}
-		}
-	}
-	return out
+	ids := strings.Split(only, ",")
+	return slices.DeleteFunc(cases, func(c score.Case) bool { return !slices.Contains(ids, c.Scenario.ID) })
 }
