@@ -20,8 +20,8 @@ type lateness struct {
 	piped map[string]bool // jobs with a pipeline
 	// pressed are the hosts with a finding about pressure of their own.
 	pressed map[string]bool
-	tmp   []float64
-	tmp2  []float64
+	tmp     []float64
+	tmp2    []float64
 }
 
 // The limits of lateness. They were tried on 30 s means of recorded jobs with
