@@ -157,6 +157,12 @@ func (c *Case) splitByImage(s *shapeCase) bool {
 	return split(func(x *detectors.Finding) string { return x.Entity.Detail }) || split(func(x *detectors.Finding) string { return x.Entity.Version })
 }
 
+// versioned says whether the software of any job of the shape is known.
+func (s *shapeCase) versioned() bool {
+	known := func(x *detectors.Finding) bool { return x.Entity.Version != "" }
+	return slices.ContainsFunc(s.slow, known) || slices.ContainsFunc(s.fast, known)
+}
+
 // path blames the host whose software differs in a job that lost most of its
 // bandwidth.
 func (c *Case) path(x *detectors.Finding, host string) Hypothesis {
@@ -192,6 +198,14 @@ func (c *Case) suspectNode(s *shapeCase, host string) Hypothesis {
 		h.Confidence, h.Severity = Medium, Warning
 	}
 	h.Needs = nil
+	if !s.versioned() {
+		// Without versions it cannot be ruled out that the slow jobs share an
+		// image and not a host: nobody is named.
+		h.Candidates, h.Suspects, h.TieSet = h.Suspects, nil, 0
+		h.Scope, h.Hosts, h.Covers = "cluster", nil, nil
+		h.Confidence, h.Severity = Low, Info
+		h.Evidence = append(h.Evidence, tell(signals.CollBusBandwidth, hostEntity(host), false, "no series tells the software versions of these jobs: they may share an image as well as a host"))
+	}
 	for _, x := range s.slow {
 		h.Jobs = append(h.Jobs, x.Job)
 		h.Evidence = append(h.Evidence, c.sayShape(x))

@@ -14,6 +14,7 @@ import (
 type Page struct {
 	// Command made it; Planned is how many runs it would have with all of them.
 	Command string
+	Code    string // what was measured, "" unknown
 	Planned int
 	Real    []Recording
 	all     Tally // telemetry of the scenarios
@@ -42,6 +43,9 @@ func (p *Page) Write(w io.Writer) error {
 		"[simulator.md](simulator.md) has the input, package `internal/score` the rules. Seeds start at 1000 and are used for nothing else: detectors are worked on with others.\n")
 	o.line("%d runs of %d scenarios, %s, and %d runs with other telemetry; %.0f node-days. Intervals are bootstrap intervals of 95 %% over runs. One evaluation is %s.\n",
 		len(t.Verdicts), countScenarios(t), seedsOf(t), len(p.ablated.Verdicts), nodeDays(everything), Interval)
+	if p.Code != "" {
+		o.line("Measured at revision %s.\n", p.Code)
+	}
 	if n := p.Runs(); n < p.Planned {
 		o.line("The measurement was stopped after %d of %d runs. It goes round by round, so every scenario is in it.\n", n, p.Planned)
 	}

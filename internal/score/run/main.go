@@ -21,6 +21,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stderr)) }
 type settings struct {
 	out, failures, results, code, only, command string
 	seeds, ablation, telemetries, days, workers int
+	page                                        bool
 }
 
 func run(args []string, stderr io.Writer) int {
@@ -37,6 +38,7 @@ func run(args []string, stderr io.Writer) int {
 	flags.IntVar(&s.telemetries, "telemetries", 0, "number of telemetries, the poorest first; 0 is all")
 	flags.IntVar(&s.days, "days", 400, "simulated days in which nothing is wrong, per kind of cluster")
 	flags.IntVar(&s.workers, "workers", 2, "runs at a time")
+	flags.BoolVar(&s.page, "page", false, "write the page of the results so far and measure nothing")
 	flags.StringVar(&s.only, "only", "", "scenario ids, separated by commas; empty is all")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -73,7 +75,7 @@ func measure(ctx context.Context, s settings, stderr io.Writer) error {
 	cases := slices.Concat(score.Cases(s.seeds), score.Days(s.days), score.Ablations(s.ablation, s.telemetries))
 	slices.SortStableFunc(cases, func(a, b score.Case) int { return a.Round - b.Round })
 	cases = pick(cases, s.only)
-	page := score.Page{Command: s.command, Planned: len(cases)}
+	page := score.Page{Command: s.command, Code: s.code, Planned: len(cases)}
 	put := func(r score.Record) {
 		page.Add(r)
 		if v := &r.Verdict; !v.OK() {
@@ -90,6 +92,9 @@ func measure(ctx context.Context, s settings, stderr io.Writer) error {
 		}
 		return ok
 	})
+	if s.page {
+		todo = nil
+	}
 	err = score.PlayAll(ctx, todo, s.workers, func(o *score.Outcome) error {
 		r := score.Score(o)
 		put(r)
