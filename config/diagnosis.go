@@ -10,6 +10,8 @@ type Diagnosis struct {
 	StallAlike Duration `toml:"stall_alike" check:"positive"`
 	// Longest pause that is excused by signs of a checkpoint, or because pauses like it came before.
 	PauseExcuse Duration `toml:"pause_excuse" check:"positive"`
+	// Time for which a job has to communicate before a stop counts as a stall: starts are full of pauses.
+	StartTime Duration `toml:"start_time" check:"positive"`
 	// Time from a job's start without any collective after which it is reported.
 	InitStall Duration `toml:"init_stall" check:"positive"`
 	// Time after a host's boot in which its links may still come up.
@@ -38,6 +40,7 @@ func (d *Diagnosis) setDefaults() {
 		StallMinority:     120 * second,
 		StallAlike:        180 * second,
 		PauseExcuse:       900 * second,
+		StartTime:         3 * minute,
 		InitStall:         45 * minute,
 		BootGrace:         30 * minute,
 		LeafRestart:       5 * minute,

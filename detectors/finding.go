@@ -97,7 +97,7 @@ type Blind struct {
 	Reason    string
 }
 
-// MemberState is what one GPU of a job does, by the state table of
+// MemberState is what one rank of a job does, by the state table of
 // docs/faults/collective_stall.md.
 type MemberState uint8
 
@@ -110,11 +110,12 @@ const (
 	StateGone    // the process is gone, memory is free
 	StateLost    // the GPU's series vanished on a live host
 	StateIO      // checkpoint or evaluation
+	StateStopped // a signal or a debugger keeps the process from running
 )
 
 // String returns the state's word.
 func (s MemberState) String() string {
-	return [...]string{"unknown", "training", "waiting", "idle", "gone", "lost", "io"}[s]
+	return [...]string{"unknown", "training", "waiting", "idle", "gone", "lost", "io", "stopped"}[s]
 }
 
 // Clock is one witness of a job's progress.
@@ -135,7 +136,9 @@ const (
 	PhaseCheckpoint
 	PhaseLearnedPause
 	PhaseEnded
-	PhaseGap // telemetry gap: nothing can be said
+	PhaseGap       // telemetry gap: nothing can be said
+	PhaseSuspended // somebody stopped all its processes
+	PhaseOutside   // no rank is in a collective
 )
 
 // JobProgress is the progress of one job.
@@ -161,9 +164,11 @@ type JobProgress struct {
 	Cycle    bool
 }
 
-// Member is the state of one GPU of a job.
+// Member is the state of one GPU of a job, or of a rank whose GPU nobody tells.
 type Member struct {
 	Entity signals.Entity
 	State  MemberState
 	Since  time.Time
+	// Process is what became of its process, where the collwatch exporter tells.
+	Process ProcessState
 }

@@ -70,6 +70,9 @@ type EWMAOptions struct {
 
 // ProgressOptions are the times of progress. Zero fields mean their defaults.
 type ProgressOptions struct {
+	// InitTime is how long a job has to communicate before its start is over,
+	// 3 min: what stands before that is not judged.
+	InitTime time.Duration
 	// InitLimit is how long the start of a job may take, 45 min.
 	InitLimit time.Duration
 	// PauseLimit is how long a checkpoint with evidence, or any pause of a
@@ -113,6 +116,7 @@ func (o Options) withDefaults() Options {
 	orElse(&o.Efficiency.Share, effShare)
 	orElse(&o.Efficiency.Part, effPart)
 
+	orElse(&o.Progress.InitTime, initTime)
 	orElse(&o.Progress.InitLimit, initLimit)
 	orElse(&o.Progress.PauseLimit, checkpointLimit)
 	return o

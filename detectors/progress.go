@@ -17,6 +17,7 @@ type progress struct {
 	o      Options
 	levels *levels
 	seq    sequences
+	procs  processes
 	jobs   map[string]*progressJob
 }
 
@@ -40,8 +41,8 @@ const (
 	// freshness is how old the newest sample of a clock may be: DCGM collects
 	// every 30 s and may be scraped every 30 s.
 	freshness = 100 * time.Second
-	// initTime is how long a job has to communicate before its start is over:
-	// the first broadcasts come long before the first step is compiled.
+	// initTime is the default of ProgressOptions.InitTime: the first broadcasts
+	// come long before the first step is compiled.
 	initTime = 3 * time.Minute
 	// initLimit is how long a start may take.
 	initLimit = 45 * time.Minute
@@ -78,7 +79,7 @@ type clockState struct {
 }
 
 func newProgress(o Options) *progress {
-	return &progress{o: o, levels: newLevels(), seq: newSequences(), jobs: map[string]*progressJob{}}
+	return &progress{o: o, levels: newLevels(), seq: newSequences(), procs: newProcesses(), jobs: map[string]*progressJob{}}
 }
 
 // Name implements Detector.
@@ -87,6 +88,7 @@ func (d *progress) Name() string { return "progress" }
 // Renumber implements Renumberer.
 func (d *progress) Renumber(to []signals.EntityID, count int) {
 	d.levels.renumber(to, count)
+	d.procs.renumber(to)
 	d.seq.renumber(to, count)
 }
 
@@ -106,13 +108,25 @@ func (d *progress) Observe(t *Tick, r *Report) {
 		}
 	}
 	d.readCounters(t)
-	d.seq.read(t)
+	d.procs.read(t)
+	d.seq.read(t, d.standing())
 	for _, j := range t.Jobs {
 		p := d.jobs[j.ID]
 		d.readGPUs(t, j, p)
 		r.Progress = append(r.Progress, d.judge(t, r, j, p))
 	}
 	d.levels.learn(t, d.running)
+}
+
+// standing are the jobs that stood at the tick before.
+func (d *progress) standing() map[string]bool {
+	out := map[string]bool{}
+	for id, p := range d.jobs {
+		if !p.watched.IsZero() {
+			out[id] = true
+		}
+	}
+	return out
 }
 
 // running says whether the job with this id is known to go on, so that levels
@@ -126,8 +140,9 @@ func (d *progress) running(id string) bool {
 func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) JobProgress {
 	out := JobProgress{Job: j.ID}
 	last, present, standing := p.read(t.Time, d.patience(p), &out)
+	procs := d.procs.of(t, j.ID)
 	switch {
-	case j.Ended:
+	case j.Ended || allKnown(j, procs) && allProcesses(procs, ProcessDead, ProcessLeft):
 		out.Phase = PhaseEnded
 		p.watched = time.Time{}
 		return out
@@ -142,7 +157,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	if p.communicates() {
 		p.talking += min(t.Elapsed, 4*d.o.Interval)
 	}
-	if p.talking < initTime {
+	if p.talking < d.o.Progress.InitTime {
 		out.Phase, out.PhaseSince = PhaseInit, j.FirstSeen
 		if p.talking == 0 && p.offered() && len(j.Hosts) > 1 && d.holdsMemory(t, j) {
 			out.PhaseUntil = j.FirstSeen.Add(d.o.Progress.InitLimit)
@@ -159,16 +174,44 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	if d.levels.checkpoint(t, j) {
 		p.evidence = t.Time
 	}
-	out.Since, out.Members = last, d.classify(t, r, j, p)
+	seats := d.seq.look(t, j.ID)
+	out.Since, out.Members = last, d.classify(t, r, j, p, last, procs, seats)
 	out.Stalled = t.Time.Sub(p.watched) >= seenStopped && out.Phase != PhaseInit
 	if allGone(out.Members) {
 		out.Phase, out.Stalled = PhaseEnded, false
 	}
+	if allProcesses(procs, ProcessStopped, ProcessDead, ProcessLeft) && allKnown(j, procs) {
+		out.Phase, out.Stalled = PhaseSuspended, false
+	}
+	if !historic(procs) {
+		p.graph.judge(seats, &out)
+	}
 	if out.Stalled {
 		d.excuse(t.Time, p, &out)
-		d.seq.judge(t, j.ID, &p.graph, &out)
+		d.outside(&out, procs, seats)
 	}
 	return out
+}
+
+// outside excuses a job whose ranks have all finished what they began in NCCL,
+// and spin in nothing: it writes, evaluates or loads, or its CUDA graphs tell
+// nothing. It is no collective that hangs.
+func (d *progress) outside(out *JobProgress, procs map[signals.Entity]rankProcess, seats *positions) {
+	var alive []signals.Entity
+	for thing, x := range procs {
+		if x.state == ProcessRuns || x.state == ProcessStopped {
+			alive = append(alive, thing)
+		}
+	}
+	if out.Phase != PhaseNone || !seats.outside(alive) {
+		return
+	}
+	for _, m := range out.Members {
+		if m.State == StateWaiting {
+			return
+		}
+	}
+	out.Phase, out.PhaseSince, out.PhaseUntil = PhaseOutside, out.Since, out.Since.Add(d.o.Progress.PauseLimit)
 }
 
 // read lists the clocks that are there and counts those that stand. last is

@@ -1,6 +1,9 @@
 package detectors
 
 import (
+	"slices"
+	"time"
+
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -16,27 +19,55 @@ const (
 
 // classify says what each GPU of a standing job does, by the state table of
 // docs/faults/collective_stall.md.
-func (d *progress) classify(t *Tick, r *Report, j *signals.Job, p *progressJob) []Member {
+func (d *progress) classify(
+	t *Tick, r *Report, j *signals.Job, p *progressJob, last time.Time, procs map[signals.Entity]rankProcess, seats *positions,
+) []Member {
 	lost := map[signals.Entity]bool{}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Pattern == Vanished {
 			lost[f.Entity.Thing()] = true
 		}
 	}
-	out := make([]Member, 0, len(j.GPUs))
-	for _, g := range j.GPUs {
+	out := make([]Member, 0, len(j.GPUs)+len(j.Ranks))
+	for _, g := range slices.Concat(j.GPUs, j.Ranks) {
 		state := d.state(t, g)
+		if g.Kind == signals.KindRank && seats.waits(g) {
+			state = StateWaiting
+		}
 		if lost[g] {
 			state = StateLost
 		}
+		x := procs[g]
+		state = x.member(state, last)
 		m, known := p.members[g]
 		if !known || m.State != state {
 			m = Member{Entity: g, State: state, Since: t.Time}
 			p.members[g] = m
 		}
+		m.Process = x.state
 		out = append(out, m)
 	}
 	return out
+}
+
+// exitSlack is how long before the last sign of progress of a job a process may
+// have ended to be the cause: clocks are read at different times.
+const exitSlack = 2 * time.Minute
+
+// member is the state of a rank, by that of its process and what is seen
+// otherwise. A process that ended long before the job stood is none of its any
+// more.
+func (p rankProcess) member(otherwise MemberState, last time.Time) MemberState {
+	switch p.state {
+	case ProcessDead, ProcessLeft:
+		if time.UnixMilli(p.since).Before(last.Add(-exitSlack)) {
+			return StateUnknown
+		}
+		return StateGone
+	case ProcessStopped:
+		return StateStopped
+	}
+	return otherwise
 }
 
 // state is what one GPU does now.

@@ -63,7 +63,7 @@ func classesNeeding(id signals.ID) []Class {
 	switch {
 	case id == signals.None:
 		return nil
-	case id <= signals.RASCount:
+	case id <= signals.CollBusy:
 		return append(timing, NICContention, NICUnusedAfterFlap, RailDegraded, LeafDegraded, HostPathDegraded, ConfigSuspected, NodeSuspect, NVLinkDegraded)
 	case id <= signals.NVLinkRate:
 		return []Class{GPUThrottle, ThermalGroup, GPUFault, PCIeDegraded, NVLinkDegraded, NVLinkDomainFault, CollectiveStall, ComputeCommContention, InitStall}

@@ -58,6 +58,10 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 		switch p.Phase {
 		case detectors.PhaseLearnedPause:
 			return h, false
+		case detectors.PhaseOutside:
+			if c.Now.Before(p.PhaseUntil) {
+				return h, false
+			}
 		case detectors.PhaseCheckpoint:
 			if c.Now.Before(p.PhaseUntil) {
 				return h, false
@@ -77,7 +81,7 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 // first, and returns how long the job must stand for it to be reported.
 func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) time.Duration {
 	switch {
-	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByGraph(h, p):
+	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByStop(h, p), c.stallByGraph(h, job, p):
 		return c.opts.StallFact
 	case c.stallByMinority(h, job, p):
 		return c.opts.StallMinority
@@ -157,9 +161,12 @@ func (c *Case) stallByExit(h *Hypothesis, job *signals.Job, p *detectors.JobProg
 	h.Reason, h.Owner = "rank_exited", Workload
 	h.Next = "read the log of that rank: its process ended while the others went on; then restart the job"
 	h.Command = ""
-	c.blameMembers(h, gone, High)
-	h.Evidence = append(h.Evidence, tell(signals.GPUMemUsed, gone[0].Entity, true,
-		"%s freed its memory: its process is gone, while %s hold theirs", gone[0].Entity, count(len(p.Members)-len(gone), "other rank")))
+	confidence := High
+	if gone[0].Process == detectors.ProcessLeft {
+		confidence = Medium // its exporter may have forgotten it
+	}
+	c.blameMembers(h, gone, confidence)
+	h.Evidence = append(h.Evidence, exitEvidence(gone[0], len(p.Members)-len(gone)))
 	for _, host := range memberHosts(gone) {
 		if f := c.Has(hostEntity(host), detectors.CodeOOM); f != nil && !f.Since.Before(p.Since.Add(-reasonSlack)) {
 			h.Owner = Platform
@@ -171,8 +178,58 @@ func (c *Case) stallByExit(h *Hypothesis, job *signals.Job, p *detectors.JobProg
 	return true
 }
 
+// exitEvidence says how it is known that the process of a rank is gone.
+func exitEvidence(m detectors.Member, others int) Evidence {
+	rest := count(others, "other rank")
+	switch m.Process {
+	case detectors.ProcessDead:
+		return tell(signals.ProcessUp, m.Entity, true, "%s: its process died and %s did not", m.Entity, rest)
+	case detectors.ProcessLeft:
+		return tell(signals.ProcessUp, m.Entity, true, "%s: its process is not there any more, and %s are", m.Entity, rest)
+	}
+	return tell(signals.GPUMemUsed, m.Entity, true, "%s freed its memory: its process is gone, while %s hold theirs", m.Entity, rest)
+}
+
+// stallByStop blames a rank whose process somebody stopped while the others run.
+func (c *Case) stallByStop(h *Hypothesis, p *detectors.JobProgress) bool {
+	stopped := inState(p, detectors.StateStopped)
+	if len(stopped) == 0 || 2*len(stopped) > len(p.Members) {
+		return false
+	}
+	h.Reason, h.Owner = "rank_behind", OwnerUnknown
+	c.blameMembers(h, stopped, High)
+	things := make([]signals.Entity, len(stopped))
+	for i, m := range stopped {
+		things[i] = m.Entity
+	}
+	h.Evidence = append(h.Evidence, tell(signals.ProcessStopped, things[0], true,
+		"%s: stopped by a signal or a debugger, while %s of the job run", names(things), count(len(p.Members)-len(stopped), "other process")))
+	h.Next = "find who stopped it (a debugger, a stack dump, a suspend of the scheduler), and let it go on"
+	h.Command = "ps -eo pid,stat,args | awk '$2 ~ /^[Tt]/'"
+	return true
+}
+
+// nameable says that ranks that are behind can be named: one, a small minority,
+// or only such of one host of several.
+func nameable(behind []signals.Entity, job *signals.Job, p *detectors.JobProgress) bool {
+	switch n := len(behind); {
+	case n == 0:
+		return false
+	case n == 1 || float64(n) <= minority*float64(len(p.Members)):
+		return true
+	case len(job.Hosts) < 2:
+		return false
+	}
+	for _, e := range behind {
+		if e.Host != behind[0].Host {
+			return false
+		}
+	}
+	return true
+}
+
 // stallByGraph blames the ranks that per-rank counters show behind.
-func (c *Case) stallByGraph(h *Hypothesis, p *detectors.JobProgress) bool {
+func (c *Case) stallByGraph(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) bool {
 	switch {
 	case !p.Graph:
 		return false
@@ -183,11 +240,11 @@ func (c *Case) stallByGraph(h *Hypothesis, p *detectors.JobProgress) bool {
 			"at the same position %s entered another operation, size or type than the others", names(p.Mismatch)))
 		h.Next = "compare the code path and batch shape of these ranks with the others"
 		return true
-	case len(p.Behind) > 0 && (len(p.Behind) == 1 || float64(len(p.Behind)) <= minority*float64(len(p.Members))):
+	case nameable(p.Behind, job, p):
 		h.Reason, h.Owner = "rank_behind", OwnerUnknown
 		c.blame(h, p.Behind, High)
 		h.Evidence = append(h.Evidence, tell(signals.CollSequence, p.Behind[0], true,
-			"%s has not enqueued the operation in which the others wait, and waits for nobody; its count does not move", names(p.Behind)))
+			"%s has not begun the operation in which the others wait, and waits for nobody; its count does not move", names(p.Behind)))
 		h.Next = "take a stack dump of this rank first; " + h.Next
 		return true
 	case p.Cycle:

@@ -66,20 +66,30 @@ func (c *Case) blame(h *Hypothesis, things []signals.Entity, confidence Confiden
 	}
 	switch {
 	case len(things) == 1:
-		h.Suspects = []Suspect{{Kind: "gpu", Node: things[0].Host, Device: things[0].Device, Score: 1}}
-		if things[0].Device == "" {
-			h.Suspects[0].Kind = "node"
-		}
+		h.Suspects = []Suspect{memberSuspect(things[0], 1)}
 	case len(hosts) == 1:
 		h.Suspects = []Suspect{{Kind: "node", Node: things[0].Host, Score: 1}}
 	default:
 		h.Confidence, h.TieSet = Low, len(things)
 		for _, e := range things {
-			h.Candidates = append(h.Candidates, Suspect{Kind: "gpu", Node: e.Host, Device: e.Device, Score: 1 / float64(len(things))})
+			h.Candidates = append(h.Candidates, memberSuspect(e, 1/float64(len(things))))
 		}
 		return
 	}
 	h.Confidence, h.TieSet = confidence, 1
+}
+
+// memberSuspect is a GPU, a rank whose GPU nobody tells, or the host where not
+// even that is known.
+func memberSuspect(e signals.Entity, score float64) Suspect {
+	s := Suspect{Kind: "gpu", Node: e.Host, Device: e.Device, Score: score}
+	switch {
+	case e.Kind == signals.KindRank:
+		s.Kind = "rank"
+	case e.Device == "":
+		s.Kind = "node"
+	}
+	return s
 }
 
 func names(things []signals.Entity) string {
@@ -94,18 +104,29 @@ func names(things []signals.Entity) string {
 func memberCounts(p *detectors.JobProgress) []Evidence {
 	words := map[detectors.MemberState]string{
 		detectors.StateWaiting: "spin in a collective", detectors.StateIdle: "idle", detectors.StateGone: "have no process",
-		detectors.StateLost: "vanished", detectors.StateUnknown: "cannot be judged", detectors.StateTraining: "work",
+		detectors.StateLost: "vanished", detectors.StateStopped: "are stopped", detectors.StateUnknown: "cannot be judged", detectors.StateTraining: "work",
 	}
+	what := memberWord(p)
 	var parts []string
-	for state := detectors.StateUnknown; state <= detectors.StateIO; state++ {
+	for state := detectors.StateUnknown; state <= detectors.StateStopped; state++ {
 		if n := len(inState(p, state)); n > 0 && words[state] != "" {
-			parts = append(parts, count(n, "GPU")+" "+words[state])
+			parts = append(parts, count(n, what)+" "+words[state])
 		}
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return []Evidence{tell(signals.GPUUtil, jobEntity(p.Job), false, "of the job %s", strings.Join(parts, ", "))}
+}
+
+// memberWord is what the members of a job are called.
+func memberWord(p *detectors.JobProgress) string {
+	for _, m := range p.Members {
+		if m.Entity.Kind != signals.KindRank {
+			return "GPU"
+		}
+	}
+	return "rank"
 }
 
 // storage turns a stall whose checkpoint excuse ran out into one of storage.

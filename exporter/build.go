@@ -58,7 +58,7 @@ func (b *builder) process(o *Observation, wall float64, monoNow int64) {
 	t.foreign += o.ForeignOps
 	t.unmatched += o.Unmatched
 	t.capped += uint64(o.Capped) + uint64(o.Failed)
-	b.self(o, base, pci)
+	b.self(o, base, gpu, pci)
 	for i := range o.Comms {
 		c := &o.Comms[i]
 		for j, n := range c.Drops {
@@ -90,23 +90,48 @@ func (b *builder) heartbeat(o *Observation, at float64) {
 }
 
 // self serves the series that carry the pid. A process that ended in good order is no dead process.
-func (b *builder) self(o *Observation, base []*dto.LabelPair, pci string) {
-	pid := o.HostPID
-	if pid == 0 {
-		pid = o.PID
+func (b *builder) self(o *Observation, base []*dto.LabelPair, gpu, pci string) {
+	labels := with(base, "pid", o.pid())
+	if gpu == "" {
+		labels = with(labels, "global_rank", number(o.GlobalRank))
 	}
-	labels := with(base, "pid", strconv.FormatUint(uint64(pid), 10))
 	if (o.Ended && !o.Alive) || b.take(labels, "process") {
 		return
 	}
-	up := 0.0
-	if o.Alive {
-		up = 1
+	b.out.gauge(b.m.up, labels, flag(o.Alive))
+	if o.Alive && o.StateKnown {
+		b.out.gauge(b.m.stopped, labels, flag(o.Stopped))
 	}
-	b.out.gauge(b.m.up, labels, up)
 	b.out.gauge(b.m.startTime, labels, float64(o.Started.UnixMilli())/1000)
-	b.out.gauge(b.m.info, with(labels, "global_rank", number(o.GlobalRank), "local_rank", number(o.LocalRank), "pci_bus_id", pci,
+	if gpu != "" {
+		labels = with(labels, "global_rank", number(o.GlobalRank))
+	}
+	b.out.gauge(b.m.info, with(labels, "local_rank", number(o.LocalRank), "pci_bus_id", pci,
 		"version", o.Release, "abi", fmt.Sprintf("v%d", o.ABI), "mode", o.Mode, "mask", fmt.Sprintf("0x%x", o.Mask)), 1)
+}
+
+// pid is the process's number on the host, or the one it has in its own namespace.
+func (o *Observation) pid() string {
+	if o.HostPID != 0 {
+		return strconv.FormatUint(uint64(o.HostPID), 10)
+	}
+	return strconv.FormatUint(uint64(o.PID), 10)
+}
+
+// nameless adds what tells the processes of a job apart where no GPU does: the rank in the job, else the pid. The rank in
+// a communicator does not, because a process has another one in each.
+func (o *Observation) nameless(labels []*dto.LabelPair) []*dto.LabelPair {
+	if o.GlobalRank >= 0 {
+		return with(labels, "global_rank", number(o.GlobalRank))
+	}
+	return with(labels, "pid", o.pid())
+}
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // take notes a label set and says whether it was taken already.
@@ -124,6 +149,9 @@ func (b *builder) take(labels []*dto.LabelPair, kind string) bool {
 func (b *builder) comm(o *Observation, c *Comm) bool {
 	labels := with(nil, "job_id", o.JobID, "node", b.node, "gpu", c.GPU, "rank", rankLabel(c.Rank), "comm", fmt.Sprintf("%016x", c.ID),
 		"comm_name", c.Name, "nranks", count(c.NRanks), "n_nodes", count(c.NNodes))
+	if c.GPU == "" {
+		labels = o.nameless(labels)
+	}
 	if b.out.series+c.series(b.limits) > b.limits.Series {
 		b.capped++
 		return false
@@ -148,15 +176,17 @@ func (b *builder) comm(o *Observation, c *Comm) bool {
 
 // series estimates from above how many lines a communicator takes.
 func (c *Comm) series(l Limits) int {
-	return len(c.Keys)*(6+durationBuckets.series()+bandwidthBuckets.series()) + 3*len(c.Inflight) + 40 + min(len(c.Peers), l.Peers)*22
+	return len(c.Keys)*(6+durationBuckets.series()+bandwidthBuckets.series()) + 2*len(c.Inflight) + 40 + min(len(c.Peers), l.Peers)*22
 }
 
 func (b *builder) inflight(in Inflight, labels []*dto.LabelPair, now int64) {
 	l := with(labels, "op", in.Op, "state", in.State)
 	b.out.gauge(b.m.age, l, max(0, float64(now-in.OldestNs)*1e-9))
-	if !in.P2P {
-		b.out.gauge(b.m.ageSeq, l, float64(in.OldestSeq))
+	if in.P2P {
+		b.out.gauge(b.m.agePeer, l, float64(in.OldestSeq))
+		return
 	}
+	b.out.gauge(b.m.ageSeq, l, float64(in.OldestSeq))
 }
 
 // idle serves the three sums over all operations: a state that is empty is zero and not absent, so that "nothing hangs"

@@ -212,7 +212,7 @@ func (s *InspectorLogs) Collect(out *Samples) {
 	for _, path := range sortedKeys(s.logs) {
 		l := s.logs[path]
 		ignored += l.process.ignored
-		o := &Observation{Process: Process{JobID: l.job, PID: bounded(l.process.pid)}, Alive: true}
+		o := &Observation{Process: Process{JobID: l.job, PID: bounded(l.process.pid), GlobalRank: -1, LocalRank: -1}, Alive: true}
 		for i := range l.process.comms {
 			b.comm(o, &l.process.comms[i])
 		}

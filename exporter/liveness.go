@@ -73,24 +73,39 @@ func (l liveness) namespace(process string) uint64 {
 
 // startedAt returns field 22 of /proc/PID/stat, 0 for a process that is gone or only waits to be reaped.
 func (l liveness) startedAt(pid uint32) uint64 {
+	state, ticks := l.stat(pid)
+	if state == "Z" || state == "X" {
+		return 0
+	}
+	return ticks
+}
+
+// stopped says whether a process is stopped by a signal or a debugger. known is false if it is not the one that began
+// at the given time, or may not be looked at.
+func (l liveness) stopped(pid uint32, began uint64) (stopped, known bool) {
+	state, ticks := l.stat(pid)
+	return state == "T" || state == "t", state != "" && ticks == began
+}
+
+// stat returns state and start time, fields 3 and 22 of /proc/PID/stat; "" if they cannot be read.
+func (l liveness) stat(pid uint32) (state string, ticks uint64) {
 	b, err := os.ReadFile(filepath.Join(l.procfs, strconv.FormatUint(uint64(pid), 10), "stat"))
 	if err != nil {
-		return 0
+		return "", 0
 	}
 	// The second field may hold spaces and brackets: go on from the last one.
 	i := bytes.LastIndexByte(b, ')')
 	if i < 0 {
-		return 0
+		return "", 0
 	}
 	fields := strings.Fields(string(b[i+1:]))
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return 0
+	if len(fields) < 20 {
+		return "", 0
 	}
-	ticks, err := strconv.ParseUint(fields[19], 10, 64)
-	if err != nil {
-		return 0
+	if ticks, err = strconv.ParseUint(fields[19], 10, 64); err != nil {
+		return "", 0
 	}
-	return ticks
+	return fields[0], ticks
 }
 
 // hasNumber says whether the process has the given pid in its innermost namespace.

@@ -4,10 +4,10 @@ package exporter
 type metrics struct {
 	enqueued, started, completed, bytes, busy                 *family
 	duration, bandwidth                                       *family
-	inflight, age, ageSeq, enqueuedSeq, completedSeq          *family
+	inflight, age, ageSeq, agePeer, enqueuedSeq, completedSeq *family
 	steps, wait, peerBytes, peerOps, proxyStarted, proxyEnded *family
 	apiCalls                                                  *family
-	lastEvent, up, startTime, info                            *family
+	lastEvent, up, stopped, startTime, info                   *family
 	dropped, foreign, unmatched, capped                       *family
 }
 
@@ -23,6 +23,7 @@ func newMetrics() *metrics {
 		inflight:     gaugeFamily("inflight_ops", "Operations that are not finished: queued (no channel began), running, partial (some channels began)."),
 		age:          gaugeFamily("oldest_inflight_age_seconds", "Time for which the oldest operation has been in this state: since it was enqueued, or since its first channel began."),
 		ageSeq:       gaugeFamily("oldest_inflight_seq", "Sequence number of that operation."),
+		agePeer:      gaugeFamily("oldest_inflight_peer", "Rank of the peer of that operation, for Send and Recv."),
 		enqueuedSeq:  gaugeFamily("last_enqueued_seq", "Highest sequence number handed to NCCL; stands still in CUDA graphs."),
 		completedSeq: gaugeFamily("last_completed_seq", "Highest sequence number that ended."),
 		steps:        gaugeFamily("proxy_steps", "Network steps that wait now, by what for (deep mode)."),
@@ -34,6 +35,7 @@ func newMetrics() *metrics {
 		apiCalls:     counterFamily("api_calls_total", "NCCL API calls, also those that give no other event (symmetric kernels up to NCCL 2.30)."),
 		lastEvent:    gaugeFamily("last_event_timestamp_seconds", "When NCCL last told the plugin anything."),
 		up:           gaugeFamily("process_up", "1 while the process exists, 0 during the grace time after it died."),
+		stopped:      gaugeFamily("process_stopped", "1 while a signal or a debugger keeps the process from running."),
 		startTime:    gaugeFamily("process_start_time_seconds", "When the process started."),
 		info:         gaugeFamily("process_info", "Identity of the process and settings of its plugin; always 1."),
 		dropped:      counterFamily("events_dropped_total", "Events that could not be followed, by reason."),

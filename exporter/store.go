@@ -25,6 +25,9 @@ type Observation struct {
 	Process
 	HostPID uint32 // 0 if the process lives where this exporter cannot see it
 	Alive   bool
+	// Stopped says that a signal or a debugger keeps it from running; StateKnown that /proc told.
+	Stopped, StateKnown bool
+
 	Ended   bool  // it said goodbye: the file's name is gone and its communicators are closed
 	NowNs   int64 // host's monotonic clock of the pass; of the moment of death for a dead process
 	Started time.Time
@@ -179,6 +182,9 @@ func (s *store) observe(f *file, named bool, wall time.Time, mono int64, p *Pass
 		f.pid = pid
 	}
 	o := &Observation{Process: *process, HostPID: f.pid, Alive: alive, Ended: !named, NowNs: mono}
+	if alive && f.pid != 0 {
+		o.Stopped, o.StateKnown = s.live.stopped(f.pid, process.StartTicks)
+	}
 	if alive && named {
 		f.gone = time.Time{}
 	} else {

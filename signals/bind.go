@@ -189,12 +189,15 @@ func (r *Reader) commEntity(c *compiled, e *Entity, ls promapi.Labels, rawHost s
 			e.Device = "pid" + strings.TrimPrefix(dev, rawHost+"-")
 		}
 		e.Device = r.ident.indexOf(e.Host, r.namedJob(c, ls), e.Device)
+	} else {
+		r.processEntity(c, e, ls)
 	}
 	if e.Job == "" {
 		if e.Job = r.jobs.joined(e.Host, e.Device, rawHost); e.Job == "" {
 			e.Job = r.unnamed.jobOf(*e)
 		}
 	}
+	r.learnMember(c, e)
 	return e.Host != ""
 }
 

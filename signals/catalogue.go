@@ -62,6 +62,9 @@ type Columns struct {
 	Algo, Version, Peer  string
 	// UUID is a GPU's UUID, which leads to its host and index.
 	UUID string
+	// Process tells the processes of a job apart where no GPU does: a rank in
+	// the job ("…rank") or a pid.
+	Process string
 	// Pod and Namespace name the workload's pod, which leads to its job.
 	Pod, Namespace string
 }

@@ -65,7 +65,7 @@ func TestCatalogueIsSound(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, id, back)
 		switch id {
-		case signals.Custom, signals.StepCount, signals.StepTime, signals.RASCount:
+		case signals.Custom, signals.StepCount, signals.StepTime:
 		default:
 			require.True(t, offered[id], "no dialect offers %s", id)
 		}

@@ -158,7 +158,7 @@ func (r *Reader) countSlots() *slotCounts {
 func (r *Reader) signalRows(n *slotCounts) []SignalCoverage {
 	var out []SignalCoverage
 	for id := None + 1; id < numIDs; id++ {
-		if id == Custom && len(r.opts.Custom) == 0 || id == RASCount {
+		if id == Custom && len(r.opts.Custom) == 0 {
 			continue
 		}
 		m := id.Meta()

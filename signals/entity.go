@@ -28,7 +28,7 @@ type Entity struct {
 	Kind Kind
 
 	Host   string // lower case, without domain and port
-	Device string // "GPU3" for a GPU, "mlx5_3" for a NIC, netdev, or the switch's name
+	Device string // "GPU3" for a GPU, "mlx5_3" for a NIC, netdev, or the switch's name; for a process whose GPU nobody tells see [Entity.IsProcess]
 	Port   string // port of a NIC or switch, NVLink number
 
 	Job  string // job id; "" where no job is known
@@ -51,6 +51,13 @@ type Entity struct {
 func (e Entity) Thing() Entity {
 	switch e.Kind {
 	case KindComm, KindRank:
+		if e.IsProcess() {
+			t := Entity{Kind: KindRank, Job: e.Job, Host: e.Host, Device: e.Device}
+			if e.IsMember() {
+				t.Comm = e.Comm
+			}
+			return t
+		}
 		if e.Device != "" {
 			return Entity{Kind: KindGPU, Host: e.Host, Device: e.Device}
 		}
@@ -64,6 +71,37 @@ func (e Entity) Thing() Entity {
 	default:
 		return e
 	}
+}
+
+// The names of processes whose GPU nobody tells: by the rank in the job, else by
+// the pid, else by the rank in the one communicator that is known.
+const (
+	rankPrefix   = "rank"
+	procPrefix   = "proc"
+	memberPrefix = "member"
+)
+
+// IsProcess says that e is about a process whose GPU nobody tells: Device is
+// "rank12" by its rank in the job, "proc4711" by its pid, or "member3" by its
+// rank in a communicator. The process of such an entity is found by host, job
+// and that name; a member is one of Entity.Comm only, because a process has
+// another rank in each communicator.
+func (e Entity) IsProcess() bool {
+	if e.Kind != KindComm && e.Kind != KindRank {
+		return false
+	}
+	for _, prefix := range [...]string{rankPrefix, procPrefix, memberPrefix} {
+		if n, ok := strings.CutPrefix(e.Device, prefix); ok && digitsOnly(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsMember says that e is about a process of which nothing is known but its
+// rank in one communicator.
+func (e Entity) IsMember() bool {
+	return e.IsProcess() && strings.HasPrefix(e.Device, memberPrefix)
 }
 
 // Regime is the key within which baselines of a communicator member may be

@@ -65,7 +65,10 @@ func (t *groupTable) add(id EntityID, e Entity) {
 		t.order = append(t.order, k)
 	}
 	m := Entity{Kind: KindGPU, Host: e.Host, Device: e.Device}
-	if e.Device == "" {
+	switch {
+	case e.IsProcess():
+		m = e.Thing()
+	case e.Device == "":
 		m = Entity{Kind: KindRank, Host: e.Host, Rank: e.Rank}
 	}
 	c.rows = append(c.rows, memberRow{id, m, e.Rank, e.Op})

@@ -9,6 +9,9 @@ type Job struct {
 	Hosts []string
 	// GPUs are its GPUs (KindGPU), sorted by host and device.
 	GPUs []Entity
+	// Ranks are its processes whose GPUs nobody tells (see [Entity.IsProcess]),
+	// sorted by host and rank.
+	Ranks []Entity
 	// Name, User and Partition are for people and may be empty.
 	Name, User, Partition string
 	// FirstSeen is when its first sample was seen, LastSeen the newest.

@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -163,14 +164,19 @@ func sameHosts(list []string, set map[string]bool) bool {
 // devices collects the GPUs of each job from the labels of collectives and of
 // GPUs, and the hosts of jobs that no scheduler places.
 func (t *jobTable) devices(r *Reader) {
-	gpus := map[string]map[Entity]bool{}
+	gpus, ranks := map[string]map[Entity]bool{}, map[string]map[Entity]bool{}
 	hosts := map[string]map[string]bool{}
 	add := func(job, host, device string) {
 		if hosts[job] == nil {
-			hosts[job], gpus[job] = map[string]bool{}, map[Entity]bool{}
+			hosts[job], gpus[job], ranks[job] = map[string]bool{}, map[Entity]bool{}, map[Entity]bool{}
 		}
 		hosts[job][host] = true
-		if device != "" {
+		e := Entity{Kind: KindRank, Job: job, Host: host, Device: device}
+		switch {
+		case e.IsMember():
+		case e.IsProcess():
+			ranks[job][e] = true
+		case device != "":
 			gpus[job][Entity{Kind: KindGPU, Host: host, Device: device}] = true
 		}
 	}
@@ -194,6 +200,7 @@ func (t *jobTable) devices(r *Reader) {
 			}
 		}
 		slices.SortFunc(j.GPUs, compareEntities)
+		j.Ranks = slices.SortedFunc(maps.Keys(ranks[job]), compareEntities)
 		if !j.Placed && !sameHosts(j.Hosts, hosts[job]) {
 			j.Hosts = j.Hosts[:0:0]
 			for h := range hosts[job] {

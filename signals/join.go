@@ -40,6 +40,11 @@ type identity struct {
 	local map[string][2]string // UUID -> host, device by local rank, if nothing better is known
 	index map[[3]string]string // host, job, ordinal or pid -> device
 
+	// members are the processes of communicators by id and rank, kept only
+	// where RAS, which knows nothing else of a process, asks for them.
+	members     map[memberKey]memberPlace
+	wantMembers bool
+
 	nicAsked   map[[2]string]string
 	gpuAsked   map[string]bool
 	indexAsked map[[3]string]bool
@@ -50,7 +55,7 @@ func newIdentity() *identity {
 		epoch: 1,
 		host:  aliases{to: map[string]string{}, asked: map[string]string{}},
 		nic:   map[[2]string]string{}, gpu: map[string][2]string{}, local: map[string][2]string{}, index: map[[3]string]string{},
-		nicAsked: map[[2]string]string{}, gpuAsked: map[string]bool{}, indexAsked: map[[3]string]bool{},
+		members: map[memberKey]memberPlace{}, nicAsked: map[[2]string]string{}, gpuAsked: map[string]bool{}, indexAsked: map[[3]string]bool{},
 	}
 }
 

@@ -167,7 +167,7 @@ func (c *compiled) detail(ls promapi.Labels) string {
 
 // compiledColumns are Columns cut into alternatives.
 type compiledColumns struct {
-	host, device, port, job, comm, op, size, nranks, nnodes, rank, algo, version, peer, uuid, pod, namespace []string
+	host, device, port, job, comm, op, size, nranks, nnodes, rank, algo, version, peer, uuid, process, pod, namespace []string
 }
 
 func compileColumns(base, over Columns) compiledColumns {
@@ -185,7 +185,7 @@ func compileColumns(base, over Columns) compiledColumns {
 		job: pick(base.Job, over.Job), comm: pick(base.Comm, over.Comm), op: pick(base.Op, over.Op), size: pick(base.Size, over.Size),
 		nranks: pick(base.NRanks, over.NRanks), nnodes: pick(base.NNodes, over.NNodes), rank: pick(base.Rank, over.Rank),
 		algo: pick(base.Algo, over.Algo), version: pick(base.Version, over.Version), peer: pick(base.Peer, over.Peer),
-		uuid: pick(base.UUID, over.UUID), pod: pick(base.Pod, over.Pod), namespace: pick(base.Namespace, over.Namespace),
+		uuid: pick(base.UUID, over.UUID), process: pick(base.Process, over.Process), pod: pick(base.Pod, over.Pod), namespace: pick(base.Namespace, over.Namespace),
 	}
 }
 

@@ -22,11 +22,16 @@ const (
 	CollSequence     // last sequence number, gauge that counts
 	CollInflight     // unfinished operations, by state (Entity.Detail)
 	CollInflightAge  // s, of the oldest unfinished operation
+	CollInflightPeer // rank of the peer of the oldest unfinished Send or Recv, by state
 	ProxyWait        // s/s per state (Entity.Detail) and peer
+	ProxySteps       // network steps that wait now, per state (Entity.Detail) and peer
 	InspectorAge     // s since a GPU's Inspector file changed
 	StepCount        // counter
 	StepTime         // s
-	RASCount         // operations as RAS counts them
+	ProcessUp        // 1 while a training process exists, 0 after it died; pid in Entity.Detail
+	ProcessStopped   // 1 while a signal or a debugger stops it; pid in Entity.Detail
+	RASMissing       // 1 for a rank that RAS does not reach, how in Entity.Detail
+	RASCount         // operations that a rank launched, as RAS counts them
 	CollBytes        // B/s moved by finished operations, counter
 	CollBusy         // s/s inside operations, counter; timing source in Entity.Detail
 

@@ -119,7 +119,7 @@ func (j *Job) follow(p *detectors.JobProgress) {
 			most = m.State
 		}
 	}
-	for st := detectors.StateUnknown; st <= detectors.StateIO; st++ {
+	for st := detectors.StateUnknown; st <= detectors.StateStopped; st++ {
 		if counts[st] > 0 {
 			j.Members = append(j.Members, StateCount{st.String(), counts[st]})
 		}
@@ -146,6 +146,10 @@ func phaseWord(p detectors.Phase) string {
 		return "ended"
 	case detectors.PhaseGap:
 		return "telemetry gap"
+	case detectors.PhaseSuspended:
+		return "suspended"
+	case detectors.PhaseOutside:
+		return "outside of collectives"
 	default:
 		return ""
 	}

@@ -25,6 +25,12 @@ func leaves(g *simple.DirectedGraph, part []graph.Node) int {
 	return out
 }
 
+// anyBlocked says that a member of a set waits for somebody unknown: a cycle
+// with such a member need not be the reason of anything.
+func anyBlocked(part []graph.Node, blocked map[int64]bool) bool {
+	return slices.ContainsFunc(part, func(n graph.Node) bool { return blocked[n.ID()] })
+}
+
 // wavefront is the group in which the waiting for a root began, and the first
 // operation that a root lacks there. Groups whose operations have no time are
 // ordered by how much waiting there is.

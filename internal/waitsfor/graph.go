@@ -28,6 +28,11 @@ type Position struct {
 	Enqueued, Completed int64
 	// Pending are the unfinished operations, in any order.
 	Pending []Op
+	// For are ranks it waits for in operations without a number, Send and Recv.
+	For []int
+	// Blocked says that it waits for somebody who is not known: such a rank is
+	// no root, whoever waits for it.
+	Blocked bool
 }
 
 // Mismatch is an operation that members of a group see differently.
@@ -94,7 +99,7 @@ func Analyse(positions []Position) Result {
 	for _, name := range groups {
 		votes[name] = edges(g, byGroup[name])
 	}
-	r := classify(g)
+	r := classify(g, blocked(positions))
 	r.Group, r.Seq = wavefront(byGroup, groups, votes, r.Roots)
 	for _, name := range groups {
 		r.Mismatches = append(r.Mismatches, mismatches(name, byGroup[name])...)
@@ -104,7 +109,7 @@ func Analyse(positions []Position) Result {
 	}
 	if len(r.Roots) == 0 && len(r.Cycle) == 0 {
 		r.NotExited = stuckInFinished(byGroup, groups, 0.49)
-		r.Alike = len(r.NotExited) == 0 && len(r.Mismatches) == 0 && pending(positions)
+		r.Alike = len(r.Masked) == 0 && len(r.NotExited) == 0 && len(r.Mismatches) == 0 && pending(positions)
 	}
 	return r
 }
@@ -129,6 +134,12 @@ func edges(g *simple.DirectedGraph, members []*Position) int {
 	n := 0
 	for _, r := range members {
 		first, ok := r.first()
+		for _, q := range r.For {
+			if q != r.Rank && !g.HasEdgeFromTo(int64(r.Rank), int64(q)) {
+				g.SetEdge(simple.Edge{F: simple.Node(r.Rank), T: simple.Node(q)})
+				n++
+			}
+		}
 		for _, q := range members {
 			if ok && q.Rank != r.Rank && first.Seq > q.Enqueued && q.Enqueued >= 0 {
 				g.SetEdge(simple.Edge{F: simple.Node(r.Rank), T: simple.Node(q.Rank)})
@@ -139,18 +150,29 @@ func edges(g *simple.DirectedGraph, members []*Position) int {
 	return n
 }
 
+// blocked lists the ranks that wait for somebody unknown.
+func blocked(positions []Position) map[int64]bool {
+	out := map[int64]bool{}
+	for i := range positions {
+		if positions[i].Blocked {
+			out[int64(positions[i].Rank)] = true
+		}
+	}
+	return out
+}
+
 // classify reads roots, masked ranks and cycles off the graph.
-func classify(g *simple.DirectedGraph) Result {
+func classify(g *simple.DirectedGraph, blocked map[int64]bool) Result {
 	r := Result{WaitedBy: map[int][]int{}}
 	nodes := g.Nodes()
 	for nodes.Next() {
 		id := nodes.Node().ID()
 		in, out := g.To(id).Len(), g.From(id).Len()
-		if out > 0 {
+		if out > 0 || blocked[id] {
 			r.Waiting = append(r.Waiting, int(id))
 		}
 		switch {
-		case in > 0 && out == 0:
+		case in > 0 && out == 0 && !blocked[id]:
 			r.Roots = append(r.Roots, int(id))
 			for to := g.To(id); to.Next(); {
 				r.WaitedBy[int(id)] = append(r.WaitedBy[int(id)], int(to.Node().ID()))
@@ -161,7 +183,7 @@ func classify(g *simple.DirectedGraph) Result {
 		}
 	}
 	for _, part := range topo.TarjanSCC(g) {
-		if len(part) > 1 && leaves(g, part) == 0 {
+		if len(part) > 1 && leaves(g, part) == 0 && !anyBlocked(part, blocked) {
 			for _, n := range part {
 				r.Cycle = append(r.Cycle, int(n.ID()))
 			}

@@ -51,6 +51,18 @@ func TestAnalyse(t *testing.T) {
 		"all entered and none leaves": {
 			[]Position{at(0, "w", 5, 4), at(1, "w", 5, 4), at(2, "w", 5, 4)}, Result{Alike: true},
 		},
+		"the missing one waits for somebody else": {
+			[]Position{at(0, "w", 5, 4), at(1, "w", 4, 4), {Rank: 1, Group: "p2p", Enqueued: -1, Completed: -1, Blocked: true}},
+			Result{Waiting: []int{0, 1}, Masked: []int{1}},
+		},
+		"blame follows a receive": {
+			[]Position{at(0, "w", 5, 4), at(1, "w", 4, 4), {Rank: 1, Group: "p2p", Enqueued: -1, Completed: -1, For: []int{2}}, {Rank: 2, Group: "p2p", Enqueued: -1, Completed: -1}},
+			Result{Roots: []int{2}, WaitedBy: map[int][]int{2: {1}}, Waiting: []int{0, 1}, Masked: []int{1}},
+		},
+		"a cycle with a rank that also waits for somebody unknown": {
+			[]Position{at(0, "a", 1, 0), at(1, "a", 0, 0), at(1, "b", 1, 0), at(0, "b", 0, 0), {Rank: 1, Group: "c", Enqueued: -1, Completed: -1, Blocked: true}},
+			Result{Waiting: []int{0, 1}, Masked: []int{0, 1}},
+		},
 		"a rank of unknown position is nobody's excuse": {
 			[]Position{at(0, "w", 5, 4), {Rank: 1, Group: "w", Enqueued: -1, Completed: -1}}, Result{Alike: true},
 		},
