@@ -98,9 +98,9 @@ func (b *builder) self(o *Observation, base []*dto.LabelPair, gpu, pci string) {
 	if (o.Ended && !o.Alive) || b.take(labels, "process") {
 		return
 	}
-	b.out.gauge(b.m.up, labels, flag(o.Alive))
+	b.out.gauge(b.m.up, labels, truth(o.Alive))
 	if o.Alive && o.StateKnown {
-		b.out.gauge(b.m.stopped, labels, flag(o.Stopped))
+		b.out.gauge(b.m.stopped, labels, truth(o.Stopped))
 	}
 	b.out.gauge(b.m.startTime, labels, float64(o.Started.UnixMilli())/1000)
 	if gpu != "" {
@@ -127,7 +127,7 @@ func (o *Observation) nameless(labels []*dto.LabelPair) []*dto.LabelPair {
 	return with(labels, "pid", o.pid())
 }
 
-func flag(b bool) float64 {
+func truth(b bool) float64 {
 	if b {
 		return 1
 	}
