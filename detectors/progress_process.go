@@ -88,7 +88,7 @@ func (p *processes) read(t *Tick) {
 		}
 	}
 	for id := range p.rows {
-		if t.JobByID(t.Entities.Of(id).Job) == nil {
+		if t.JobOf(t.Entities.Of(id)) == nil {
 			delete(p.rows, id)
 		}
 	}
@@ -111,9 +111,10 @@ func (p *processes) of(t *Tick, job string) map[signals.Entity]rankProcess {
 	moved := p.moved(t, job)
 	for id, row := range p.rows {
 		e := t.Entities.Of(id)
-		if e.Job != job || row.stamp == 0 {
+		if j := t.JobOf(e); j == nil || j.ID != job || row.stamp == 0 {
 			continue
 		}
+		e.Job = job // what names no job works for that of its GPU or host
 		if out == nil {
 			out = map[signals.Entity]rankProcess{}
 		}
@@ -141,7 +142,7 @@ type pidKey struct{ host, pid string }
 func (p *processes) moved(t *Tick, job string) map[pidKey]int64 {
 	out := map[pidKey]int64{}
 	for id, row := range p.rows {
-		if e := t.Entities.Of(id); e.Job == job {
+		if e := t.Entities.Of(id); e.Job == job || e.Job == "" {
 			k := pidKey{e.Host, e.Detail}
 			out[k] = max(out[k], row.stamp)
 		}
