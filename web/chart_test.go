@@ -110,3 +110,23 @@ func TestChartsAreKeptForAMinute(t *testing.T) {
 	plain(t, mux, "/incidents/01J0OPEN")
 	require.Equal(t, 2*once, q.asked.Load())
 }
+
+// What receivers draw is what the page shows.
+func TestFigures(t *testing.T) {
+	r, _ := withPlots(t, t0.Add(-14*time.Minute))
+	inc, ok := r.inc.Find("01J0OPEN")
+	require.True(t, ok)
+	f, ok := r.site().Figures(t.Context(), &inc)
+	require.True(t, ok)
+	require.Equal(t, "nic rate", f.Title)
+	require.Equal(t, "GB/s", f.Unit)
+	require.Equal(t, 3, f.Peers)
+	require.Len(t, f.Suspect, len(f.Times))
+	require.Len(t, f.Median, len(f.Times))
+	require.Equal(t, 50.0, f.Suspect[0])
+	require.Equal(t, 12.5, f.Suspect[len(f.Suspect)-1])
+	require.Contains(t, f.Text, "12.5 GB/s after it")
+	r.querier = nil
+	_, ok = r.site().Figures(t.Context(), &inc)
+	require.False(t, ok)
+}

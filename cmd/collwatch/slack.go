@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -10,6 +11,8 @@ import (
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/notify/alertmanager"
 	"github.com/collwatch/collwatch/notify/slack"
+	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/web"
 )
 
 // addSlack adds the receiver for the routes of [slack], if there are any.
@@ -36,6 +39,7 @@ func (g *generation) addSlack(source deliverySource) error {
 		Proxy:  s.ProxyURL.Reveal(),
 		Source: source, Renderer: &g.asm.opts.renderer, Suppressor: suppressor, Routes: slackRoutes(s),
 		Token: slackSecret(s.TokenSource()), APIURL: s.APIURL.Reveal().String(), HTTP: client,
+		Series: g.series(), Chart: s.Chart,
 		MessageInterval: s.MessageInterval.Std(), Storm: s.StormIncidents,
 		OnUnreachable: g.cfg.Alertmanager.OnUnreachable, Settle: g.cfg.Alertmanager.Settle.Std(),
 		Logger: g.log, Registerer: g.reg,
@@ -45,6 +49,20 @@ func (g *generation) addSlack(source deliverySource) error {
 	}
 	g.receivers = append(g.receivers, receiver{name: "slack", sync: n.Sync, run: n.Run})
 	return nil
+}
+
+// series is the chart of an incident's page for Slack to draw.
+func (g *generation) series() func(context.Context, *incidents.Incident) (slack.Series, bool) {
+	site := web.NewSite(web.Options{
+		Settings: func() web.Settings { return webSettings(g.cfg) }, State: g.pages.Load,
+		Querier: func(source string) promapi.Querier { return g.sources[source] },
+	})
+	return func(ctx context.Context, inc *incidents.Incident) (slack.Series, bool) {
+		f, ok := site.Figures(ctx, inc)
+		return slack.Series{
+			Title: f.Title, Unit: f.Unit, Text: f.Text, Times: f.Times, Suspect: f.Suspect, Median: f.Median, Peers: f.Peers, Onset: inc.StartedAt,
+		}, ok
+	}
 }
 
 // slackClient is the HTTP client for all calls. Tokens and addresses are secrets

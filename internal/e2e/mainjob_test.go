@@ -58,7 +58,7 @@ func TestMainJob(t *testing.T) {
 	require.Empty(t, slack.Messages(), "a silenced alert is none of Slack's business")
 
 	expire()
-	r.eventually("the end of the silence brings the message", time.Minute, func() bool { return len(slack.Messages()) == 1 })
+	r.eventually("the end of the silence brings the message", time.Minute, func() bool { return len(topLevel(slack)) == 1 })
 	opened := slack.Messages()[0]
 	require.Contains(t, opened.Text, "gpu-007/mlx5_3")
 	require.Contains(t, slack.Transcript(), "ilence", "the message says why it comes late")

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -201,6 +202,11 @@ func options(m *Message) []slackapi.MsgOption {
 	if m.Header != "" {
 		opts = append(opts, slackapi.MsgOptionBlocks(blocks...), slackapi.MsgOptionAttachments(attachments...))
 	}
+	if m.Chart != nil {
+		if b := m.Chart.block(); b != nil {
+			opts = append(opts, slackapi.MsgOptionBlocks(section(m.Text), b))
+		}
+	}
 	if m.Key != "" {
 		opts = append(opts, slackapi.MsgOptionMetadata(slackapi.SlackMetadata{
 			EventType: eventType, EventPayload: map[string]any{"key": m.Key},
@@ -276,6 +282,23 @@ func (b *bot) Tell(ctx context.Context, channel, user, text string) error {
 	}
 	_, err = api.PostEphemeralContext(ctx, channel, user, slackapi.MsgOptionText(text, false))
 	return b.failed(err)
+}
+
+// UploadFile implements API.
+func (b *bot) UploadFile(ctx context.Context, channel, thread, title string, png []byte) error {
+	api, err := b.api()
+	if err != nil {
+		return err
+	}
+	_, err = api.UploadFileContext(ctx, slackapi.UploadFileParameters{
+		Filename: "course.png", FileSize: len(png), Reader: bytes.NewReader(png), Title: title, AltTxt: title,
+		Channel: channel, ThreadTimestamp: thread,
+	})
+	if err != nil {
+		// Uploading is another scope than writing: its refusal says nothing of the token.
+		return translate(err)
+	}
+	return nil
 }
 
 // Members implements API.

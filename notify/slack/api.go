@@ -21,6 +21,8 @@ type API interface {
 	AuthTest(ctx context.Context) (who string, err error)
 	// Tell shows a text to one person in a channel.
 	Tell(ctx context.Context, channel, user, text string) error
+	// UploadFile puts a picture into a thread. Slack gives no time stamp back.
+	UploadFile(ctx context.Context, channel, thread, title string, png []byte) error
 	// Members are the ids of the users in a group.
 	Members(ctx context.Context, group string) ([]string, error)
 }
@@ -46,6 +48,8 @@ type Message struct {
 	// answer in the channel too.
 	Thread    string
 	Broadcast bool
+	// Chart is drawn below the text by Slack itself; nil is none.
+	Chart *Series
 	// Key finds the message again.
 	Key string
 }

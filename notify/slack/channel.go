@@ -23,9 +23,11 @@ type channel struct {
 	// Owned by the goroutine of run.
 	next    time.Time // of the next call
 	backoff time.Time
-	tries   int    // failures in a row
-	trouble string // as logged last
-	storm   storm
+	tries   int // failures in a row
+	// plainCharts is set after Slack refused a chart of its own kind.
+	plainCharts bool
+	trouble     string // as logged last
+	storm       storm
 }
 
 func newChannel(n *Notifier, r *Route) *channel {
@@ -145,6 +147,7 @@ const (
 	rankUrgent = iota // opens, resolves, returns and rises
 	rankReply
 	rankEdit
+	rankChart // nobody waits for a picture
 )
 
 // jobOf returns the next call for an item, if it needs one. The caller holds
@@ -177,6 +180,8 @@ func (c *channel) jobOf(it *item) (job, bool) {
 		return job{rank, "edit", it, func(ctx context.Context) error { return c.edit(ctx, it) }}, true
 	case it.rec.Said != now:
 		return job{rankReply, "reply", it, func(ctx context.Context) error { return c.reply(ctx, it) }}, true
+	case c.wantsChart(it):
+		return job{rankChart, "chart", it, func(ctx context.Context) error { return c.chart(ctx, it) }}, true
 	}
 	return job{}, false
 }
@@ -233,6 +238,9 @@ func (c *channel) pause(j *job, e *apiError) {
 		c.tries = 0
 	case classContent, classOther:
 		c.tries = 0
+		if j.kind == "chart" { // it is tried without the picture, or given up
+			return
+		}
 		if j.it != nil {
 			c.n.mu.Lock()
 			c.refuse(j.it, e)

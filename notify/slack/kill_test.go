@@ -107,7 +107,7 @@ func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 				r.opts = Options{
 					Source: p, APIURL: s.URL(), HTTP: &http.Client{Transport: p}, Suppressor: r.sup,
 					Token:  func(bool) (string, error) { return fakeslack.Token, nil },
-					Routes: []Route{{Name: "oncall", Channel: "C0123456789"}},
+					Routes: []Route{{Name: "oncall", Channel: "C0123456789"}}, Series: fallen,
 				}
 				r.start()
 				for range ticks {

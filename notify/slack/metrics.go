@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 // init makes the series of a channel, so that a rate over them sees the first
 // event.
 func (m *metrics) init(channel string) {
-	for _, kind := range []string{"post", "edit", "reply", "summary"} {
+	for _, kind := range []string{"post", "edit", "reply", "chart", "summary"} {
 		m.sent.WithLabelValues(channel, kind)
 	}
 	for _, c := range classes() {

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -80,6 +81,11 @@ type Options struct {
 	// Storm is the number of open incidents in a channel above which a summary
 	// takes over; 0 is 20.
 	Storm int
+	// Series returns the course of the signal that decided, for the chart in the
+	// thread; nil, or false, is no chart. Chart is one of the Chart constants; ""
+	// is ChartNative.
+	Series func(context.Context, *incidents.Incident) (Series, bool)
+	Chart  string
 	// OnUnreachable is Notify or Hold; "" is Notify.
 	OnUnreachable string
 	// Settle is the time between a post to Alertmanager and the look whether it
@@ -96,6 +102,7 @@ func (o Options) withDefaults() (Options, error) {
 	orElse(&o.MessageInterval, time.Second)
 	orElse(&o.Storm, 20)
 	orElse(&o.OnUnreachable, Notify)
+	orElse(&o.Chart, ChartNative)
 	orElse(&o.Settle, 2*time.Second)
 	if o.Renderer == nil {
 		o.Renderer = &incidents.Renderer{}

@@ -27,6 +27,10 @@ type record struct {
 	// Posting and Replying are when a post began whose answer was not seen.
 	Posting  time.Time `json:"posting,omitzero"`
 	Replying time.Time `json:"replying,omitzero"`
+	// Charted is set once the chart is in the thread, or there is none; Charting
+	// is when a post of it began whose answer was not seen.
+	Charted  bool      `json:"charted,omitempty"`
+	Charting time.Time `json:"charting,omitzero"`
 	// Held is the suppression that was last seen.
 	Held *hold `json:"held,omitempty"`
 	// Note is a line about suppression that the message shows.

@@ -96,6 +96,12 @@ func definite(err error) bool {
 	return ok && !e.happened()
 }
 
+// refusedContent says that Slack did not take what a message holds.
+func refusedContent(err error) bool {
+	e, ok := errors.AsType[*apiError](err)
+	return ok && e.class == classContent
+}
+
 func gone(err error) bool {
 	e, ok := errors.AsType[*apiError](err)
 	return ok && e.class == classGone
@@ -107,7 +113,10 @@ func (c *channel) edit(ctx context.Context, it *item) error {
 	err := c.api.UpdateMessage(ctx, s.rec.Channel, s.rec.TS, s.msg)
 	switch {
 	case gone(err):
-		c.n.change(it, func(r *record) { r.TS, r.Shown, r.Posting, r.Replying = "", "", time.Time{}, time.Time{} })
+		c.n.change(it, func(r *record) {
+			r.TS, r.Shown, r.Posting, r.Replying = "", "", time.Time{}, time.Time{}
+			r.Charted, r.Charting = false, time.Time{} // its thread is gone with it
+		})
 		return err
 	case err != nil:
 		return err

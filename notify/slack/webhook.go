@@ -48,5 +48,8 @@ func (h *hook) AuthTest(context.Context) (string, error) { return "", nil }
 // Tell implements API.
 func (h *hook) Tell(context.Context, string, string, string) error { return errOnlyPosts }
 
+// UploadFile implements API.
+func (h *hook) UploadFile(context.Context, string, string, string, []byte) error { return errOnlyPosts }
+
 // Members implements API.
 func (h *hook) Members(context.Context, string) ([]string, error) { return nil, errOnlyPosts }
