@@ -10,11 +10,8 @@ import (
 // connected its channels on one host. A host whose channels take a longer way
 // to the NIC than those of the others has an affinity fault.
 func NCCLGraph(src Source) (*Facts, error) {
-	src.Limits.Bytes = min(src.Limits.filled().Bytes, maxDump)
-	s := newSink(src)
-	host := canonical(src.Host)
+	s, host := dumpOfHost(src)
 	if host == "" {
-		s.fail(0, "host of the dump is unknown: name it or let the path tell it")
 		return s.done(nil)
 	}
 	err := s.xml("graphs", func(line int, e xml.StartElement) {

@@ -19,17 +19,25 @@ const (
 // NCCLTopo reads the file that NCCL writes with NCCL_TOPO_DUMP_FILE: which GPUs
 // and NICs hang below which PCI bridges of one host.
 func NCCLTopo(src Source) (*Facts, error) {
-	src.Limits.Bytes = min(src.Limits.filled().Bytes, maxDump)
-	s := newSink(src)
-	host := canonical(src.Host)
+	s, host := dumpOfHost(src)
 	if host == "" {
-		s.fail(0, "host of the dump is unknown: name it or let the path tell it")
 		return s.done(nil)
 	}
 	t := &ncclTree{sink: s, host: host}
 	err := s.xml("system", t.start, t.end)
 	t.finish()
 	return s.done(err)
+}
+
+// dumpOfHost begins to read what NCCL wrote about one host. Without a host the
+// reason is noted.
+func dumpOfHost(src Source) (s *sink, host string) {
+	src.Limits.Bytes = min(src.Limits.filled().Bytes, maxDump)
+	s = newSink(src)
+	if host = canonical(src.Host); host == "" {
+		s.fail(0, "host of the dump is unknown: name it or let the path tell it")
+	}
+	return s, host
 }
 
 // xml walks over the elements of a document, bounded in number and depth. A
