@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/collwatch/collwatch/promapi"
 )
 
 // Clock is where the live loop gets its time from.
@@ -50,7 +52,7 @@ const setBack = 10
 func (e *Engine) Run(ctx context.Context, l Live) error {
 	last := time.Time{}
 	for {
-		at := align(l.Clock.Now(), l.QueryOffset, l.Interval)
+		at := promapi.Align(l.Clock.Now(), l.QueryOffset, l.Interval)
 		if at.Before(last.Add(-setBack * l.Interval)) {
 			last = at.Add(-l.Interval) // the clock was set back: time starts anew
 		}
@@ -97,10 +99,4 @@ func ceil(t time.Time, d time.Duration) time.Time {
 		c = c.Add(d)
 	}
 	return c
-}
-
-// align returns the evaluation time for a moment: now − offset, cut down to a
-// multiple of interval.
-func align(now time.Time, offset, interval time.Duration) time.Time {
-	return now.Add(-offset).Truncate(interval)
 }

@@ -60,26 +60,8 @@ func Observe(s *signals.Snapshot) Observed {
 		GPUs: map[string][]string{}, Rack: map[string]string{}, Domain: map[string]string{}, Pod: map[string]string{}, Leaf: map[string]string{},
 		Paths: map[[2]string]string{},
 	}
-	nics := map[[2]string]*ObservedNIC{}
-	for _, id := range []signals.ID{signals.NICRate, signals.NICState, signals.NICTx, signals.NICModel, signals.NICRetransmitBytes} {
-		each(s, id, func(e signals.Entity, v float64) {
-			if e.Kind != signals.KindNIC || e.Host == "" {
-				return
-			}
-			k := [2]string{e.Host, e.Device}
-			n := nics[k]
-			if n == nil {
-				n = &ObservedNIC{Host: e.Host, Device: e.Device, Port: e.Port, Live: true}
-				nics[k] = n
-			}
-			switch id {
-			case signals.NICRate:
-				n.Rate = v
-			case signals.NICModel:
-				n.Model = e.Detail
-			}
-		})
-	}
+	o.NICs = observeNICs(s)
+	o.GPUs = observeGPUs(s)
 	each(s, signals.NICPath, func(e signals.Entity, _ float64) {
 		if e.Kind == signals.KindNIC && e.Host != "" {
 			if pci := parse.PCI(e.Detail); pci != "" {
@@ -100,6 +82,42 @@ func Observe(s *signals.Snapshot) Observed {
 	each(s, signals.SwitchUplink, func(e signals.Entity, _ float64) {
 		o.Uplinks = append(o.Uplinks, Uplink{Switch: e.Device, Port: e.Port, Peer: e.Peer, PeerPort: e.Detail, Source: seriesSource})
 	})
+	o.parents(s)
+	slices.SortFunc(o.Uplinks, func(a, b Uplink) int {
+		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Port, b.Port), natural(a.Peer, b.Peer))
+	})
+	return o
+}
+
+func observeNICs(s *signals.Snapshot) []ObservedNIC {
+	var nics []ObservedNIC
+	index := map[[2]string]int{}
+	for _, id := range []signals.ID{signals.NICRate, signals.NICState, signals.NICTx, signals.NICModel, signals.NICRetransmitBytes} {
+		each(s, id, func(e signals.Entity, v float64) {
+			if e.Kind != signals.KindNIC || e.Host == "" {
+				return
+			}
+			k := [2]string{e.Host, e.Device}
+			i, ok := index[k]
+			if !ok {
+				i = len(nics)
+				index[k] = i
+				nics = append(nics, ObservedNIC{Host: e.Host, Device: e.Device, Port: e.Port, Live: true})
+			}
+			switch id {
+			case signals.NICRate:
+				nics[i].Rate = v
+			case signals.NICModel:
+				nics[i].Model = e.Detail
+			}
+		})
+	}
+	sortNICs(nics)
+	return nics
+}
+
+// parents reads what hosts and their interfaces hang below.
+func (o *Observed) parents(s *signals.Snapshot) {
 	each(s, signals.HostParent, func(e signals.Entity, _ float64) {
 		switch e.Detail {
 		case "rack":
@@ -116,15 +134,6 @@ func Observe(s *signals.Snapshot) Observed {
 			})
 		}
 	})
-	o.GPUs = observeGPUs(s)
-	for _, n := range nics {
-		o.NICs = append(o.NICs, *n)
-	}
-	sortNICs(o.NICs)
-	slices.SortFunc(o.Uplinks, func(a, b Uplink) int {
-		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Port, b.Port), natural(a.Peer, b.Peer))
-	})
-	return o
 }
 
 func sortNICs(nics []ObservedNIC) {

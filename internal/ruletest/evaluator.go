@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/rules"
@@ -22,11 +21,6 @@ import (
 // they record, and the series ALERTS, go into the storage.
 type Evaluator struct {
 	groups []*rules.Group
-}
-
-// Alert is an alert that fires.
-type Alert struct {
-	Labels, Annotations map[string]string
 }
 
 // NewEvaluator loads rule files. Their groups are evaluated in the order of the
@@ -78,21 +72,4 @@ func (e *Evaluator) Eval(ctx context.Context, at time.Time) error {
 		}
 	}
 	return nil
-}
-
-// Firing are the alerts that fire after the last evaluation, with their names.
-func (e *Evaluator) Firing() []Alert {
-	var out []Alert
-	for _, g := range e.groups {
-		for _, r := range g.AlertingRules() {
-			for _, a := range r.ActiveAlerts() {
-				if a.State == rules.StateFiring {
-					ls := a.Labels.Map()
-					ls[model.AlertNameLabel] = r.Name()
-					out = append(out, Alert{ls, a.Annotations.Map()})
-				}
-			}
-		}
-	}
-	return out
 }

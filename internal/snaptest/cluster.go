@@ -40,7 +40,6 @@ type Cluster struct {
 	series   map[signals.ID]map[signals.Entity]*level
 	order    map[signals.ID][]*level
 	groupOf  map[signals.Entity]int32
-	errs     map[signals.ID]error
 	entities *signals.Entities
 	rng      *rand.Rand
 	ticks    int
@@ -51,7 +50,7 @@ func New(s Shape, seed uint64) *Cluster {
 	c := &Cluster{
 		Shape: s, Now: Start(), Interval: 15 * time.Second, Slow: 30 * time.Second,
 		series: map[signals.ID]map[signals.Entity]*level{}, order: map[signals.ID][]*level{},
-		groupOf: map[signals.Entity]int32{}, errs: map[signals.ID]error{},
+		groupOf:  map[signals.Entity]int32{},
 		entities: signals.NewEntities(), rng: rand.New(rand.NewPCG(seed, 7)),
 	}
 	c.hosts()
@@ -139,9 +138,6 @@ func (c *Cluster) Without(ids ...signals.ID) {
 	}
 }
 
-// Fail makes a frame carry an error and no rows, until err is nil again.
-func (c *Cluster) Fail(id signals.ID, err error) { c.errs[id] = err }
-
 // Level returns the level of a series, NaN if there is none.
 func (c *Cluster) Level(id signals.ID, e signals.Entity) float64 {
 	if l := c.series[id][e]; l != nil && !l.gone {
@@ -189,7 +185,7 @@ func (c *Cluster) Next() *signals.Snapshot {
 	}
 	s.Jobs = c.Jobs
 	for id := signals.ID(1); int(id) < signals.Count; id++ {
-		if len(c.order[id]) > 0 || c.errs[id] != nil {
+		if len(c.order[id]) > 0 {
 			s.Frames[id] = c.frame(id)
 		}
 	}
@@ -201,7 +197,7 @@ func (c *Cluster) Next() *signals.Snapshot {
 
 // frame is every row that is new at this tick.
 func (c *Cluster) frame(id signals.ID) *signals.Frame {
-	f := &signals.Frame{Signal: id, Err: c.errs[id]}
+	f := &signals.Frame{Signal: id}
 	if f.Err != nil {
 		return f
 	}

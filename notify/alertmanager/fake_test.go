@@ -106,9 +106,6 @@ func (f *fake) silence(w http.ResponseWriter, r *http.Request, id string) {
 	}
 }
 
-//go:fix inline
-func ptr[T any](v T) *T { return new(v) }
-
 func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != "application/json" {
 		f.t.Errorf("content type is %q", r.Header.Get("Content-Type"))
