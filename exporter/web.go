@@ -14,13 +14,14 @@ import (
 // Handler serves /metrics, /-/healthy, /-/ready and a landing page. With a Control it takes POST /-/mode?mode=deep&for=60s.
 func Handler(g prometheus.Gatherer, control *Control, logger *slog.Logger) (http.Handler, error) {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(g, promhttp.HandlerOpts{
+	// Two servers and one person looking; more would only wait for each other.
+	const inFlight = 8
+	mux.Handle("GET /metrics", textHandler(g, promhttp.HandlerFor(g, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelError), ErrorHandling: promhttp.ContinueOnError,
 		// The answer stays on a local network, and the CPU belongs to training.
-		DisableCompression: true,
-		// Two servers and one person looking; more would only wait for each other.
-		MaxRequestsInFlight: 8,
-	}))
+		DisableCompression:  true,
+		MaxRequestsInFlight: inFlight,
+	}), inFlight))
 	alive := func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") }
 	mux.HandleFunc("GET /-/healthy", alive)
 	mux.HandleFunc("GET /-/ready", alive)
