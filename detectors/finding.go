@@ -158,10 +158,29 @@ type JobProgress struct {
 	// Mismatch the ranks whose operation differs at the same sequence; Cycle
 	// says that the waits-for graph has a cycle and nobody is missing. All
 	// three need per-rank counters (Graph).
+	// Steps are the network steps that wait now, the most first; Unreached the
+	// ranks that RAS does not reach. Both are evidence and name nobody.
+	Steps     []PeerWait
+	Unreached []Unreached
+
 	Graph    bool
 	Behind   []signals.Entity
 	Mismatch []signals.Entity
 	Cycle    bool
+}
+
+// PeerWait is how many network steps of a rank wait for a peer, and in which
+// phase, by the words of docs/exporter.md.
+type PeerWait struct {
+	From, To signals.Entity
+	Phase    string
+	Count    float64
+}
+
+// Unreached is a rank that RAS does not reach, with RAS's word for it.
+type Unreached struct {
+	Rank  signals.Entity
+	State string // dead, unresponsive, missing, error
 }
 
 // Member is the state of one GPU of a job, or of a rank whose GPU nobody tells.

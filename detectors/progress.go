@@ -185,6 +185,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	}
 	if !historic(procs) {
 		p.graph.judge(seats, &out)
+		out.Steps, out.Unreached = seats.peerWaits(), seats.ras
 	}
 	if out.Stalled {
 		d.excuse(t.Time, p, &out)

@@ -50,9 +50,12 @@ func (s *sequences) renumber(to []signals.EntityID, _ int) {
 	s.rows = moved
 }
 
-// sequenceSignals are the signals that the graph is made of.
-func sequenceSignals() [4]signals.ID {
-	return [...]signals.ID{signals.CollSequence, signals.CollInflight, signals.CollInflightAge, signals.CollInflightPeer}
+// sequenceSignals are the signals that the graph is made of, and the evidence
+// beside it.
+func sequenceSignals() [6]signals.ID {
+	return [...]signals.ID{
+		signals.CollSequence, signals.CollInflight, signals.CollInflightAge, signals.CollInflightPeer, signals.ProxySteps, signals.RASMissing,
+	}
 }
 
 // read takes the new rows of a tick about jobs that stand.
@@ -70,7 +73,9 @@ func (s *sequences) read(t *Tick, stands map[string]bool) {
 				continue
 			}
 			s.rows[rowKey{id, f.Entity[i]}] = sequence{f.Value[i], f.Stamp[i]}
-			s.newest[e.Host] = max(s.newest[e.Host], f.Stamp[i])
+			if id != signals.RASMissing { // which another host asked for
+				s.newest[e.Host] = max(s.newest[e.Host], f.Stamp[i])
+			}
 		}
 	}
 	for k, row := range s.rows {
@@ -84,8 +89,12 @@ func (s *sequences) read(t *Tick, stands map[string]bool) {
 func (s *sequences) look(t *Tick, job string) *positions {
 	b := newPositions()
 	for _, k := range s.sorted() {
-		if e := t.Entities.Of(k.id); e.Job == job && e.Comm != "" {
-			row := s.rows[k]
+		e, row := t.Entities.Of(k.id), s.rows[k]
+		switch {
+		case e.Job != job || e.Comm == "":
+		case k.signal == signals.RASMissing:
+			b.unreached(e, row, t.Time)
+		default:
 			b.add(k.signal, e, row, row.stamp == s.newest[e.Host])
 		}
 	}

@@ -1,6 +1,11 @@
 package detectors
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
 	"github.com/collwatch/collwatch/internal/waitsfor"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -15,8 +20,16 @@ type positions struct {
 	order  []seatKey
 	ranks  map[memberRank]int // communicator and rank in it -> number
 	newest int64
+	steps  []step
+	ras    []Unreached
 	// loose says that a process is known by its rank in one communicator only.
 	loose bool
+}
+
+// step is a row of network steps that wait.
+type step struct {
+	from  signals.Entity
+	count float64
 }
 
 // seatKey is one rank in one communicator.
@@ -57,6 +70,12 @@ func newPositions() *positions {
 // operation that was in flight before need not be any more.
 func (b *positions) add(id signals.ID, e signals.Entity, row sequence, now bool) {
 	if !now && id != signals.CollSequence {
+		return
+	}
+	if id == signals.ProxySteps {
+		if row.value > 0 {
+			b.steps = append(b.steps, step{e, row.value})
+		}
 		return
 	}
 	b.newest = max(b.newest, row.stamp)
@@ -254,4 +273,32 @@ func pend(positions []waitsfor.Position, single map[int]bool) {
 			p.Pending = []waitsfor.Op{{Seq: p.Enqueued}}
 		}
 	}
+}
+
+// unreached notes a rank that RAS has just not reached.
+func (b *positions) unreached(e signals.Entity, row sequence, now time.Time) {
+	x := Unreached{e.Thing(), e.Detail}
+	if row.value > 0 && now.UnixMilli()-row.stamp < columnAge.Milliseconds() && !slices.Contains(b.ras, x) {
+		b.ras = append(b.ras, x)
+	}
+}
+
+// stepsKept bounds the waits that are told.
+const stepsKept = 64
+
+// peerWaits lists the network steps that wait for a peer that is known, the
+// most first.
+func (b *positions) peerWaits() []PeerWait {
+	var out []PeerWait
+	for _, s := range b.steps {
+		n, err := strconv.ParseInt(s.from.Peer, 10, 31)
+		if err != nil {
+			continue
+		}
+		if to, ok := b.ranks[memberRank{s.from.Comm, int32(n) + 1}]; ok {
+			out = append(out, PeerWait{From: s.from.Thing(), To: b.who[to], Phase: s.from.Detail, Count: s.count})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b PeerWait) int { return cmp.Compare(b.Count, a.Count) })
+	return out[:min(len(out), stepsKept)]
 }

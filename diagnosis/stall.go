@@ -74,6 +74,7 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 		h.Covers = append(h.Covers, h.Suspects[0].entity())
 	}
 	h.Evidence = append(h.Evidence, memberCounts(p)...)
+	h.Evidence = append(h.Evidence, witnesses(&h, p)...)
 	return h, stood >= least
 }
 

@@ -127,3 +127,38 @@ func TestMembersOfSeveralCommunicators(t *testing.T) {
 	require.Empty(t, r.last.Verdicts[0].Suspects)
 	require.Equal(t, diagnosis.Unknown, r.last.Verdicts[0].Confidence)
 }
+
+// TestWitnessesOfAStall: waiting network steps and RAS are told and name nobody.
+func TestWitnessesOfAStall(t *testing.T) {
+	for name, suspect := range map[string]bool{"beside a suspect": true, "without one": false} {
+		t.Run(name, func(t *testing.T) {
+			r := plain()
+			j := newRankJob(r.Cluster, "7001", []string{"a1", "a2"}, 4, false)
+			r.run(healthy)
+			j.stuck(j.world(), "running", j.all()...)
+			for from, to := range map[int]int{5: 6, 7: 6, 0: 1} {
+				e := j.seat(from, j.world(), "", "peer_wait")
+				e.Peer = fmt.Sprint(to)
+				r.Set(signals.ProxySteps, 3, e)
+			}
+			ras := j.seat(6, j.world(), "", "dead")
+			ras.Kind = signals.KindRank
+			r.Set(signals.RASMissing, 1, ras)
+			if suspect {
+				j.stop(6)
+			}
+			r.run(5 * time.Minute)
+			require.Len(t, r.last.Verdicts, 1)
+			v := r.last.Verdicts[0]
+			require.Equal(t, suspect, len(v.Suspects) > 0, "RAS alone names nobody")
+			text := ""
+			for _, e := range v.Evidence {
+				text += e.Text + "\n"
+			}
+			require.Contains(t, text, "a2/rank5 for a2/rank6 (peer wait, 3 steps)")
+			require.Contains(t, text, "a2/rank7 for a2/rank6")
+			require.Equal(t, !suspect, strings.Contains(text, "a1/rank0 for a1/rank1"))
+			require.Contains(t, text, "RAS says of a2/rank6: dead")
+		})
+	}
+}

@@ -16,7 +16,7 @@ import (
 // textHandler answers scrapes of the plain text format itself and leaves the
 // others to next. Labels are most of the text, and the client library writes
 // them anew for each bucket of a histogram: writing them once halves the time
-// of a scrape, which the node's training would otherwise miss.
+// of writing, which is most of a scrape's.
 func textHandler(g prometheus.Gatherer, next http.Handler, inFlight int) http.Handler {
 	free := make(chan struct{}, inFlight)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

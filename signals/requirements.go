@@ -68,7 +68,7 @@ func Requirements() []Requirement {
 		{Class: "rotating_straggler", Full: all(times), Coarse: all(times)},
 		{Class: "role_imbalance", Full: all(times, either(P2PExecTime)), Coarse: all(times), Beside: "a rank map where names do not tell the stages"},
 		{Class: "compute_comm_contention", Full: all(timing, either(GPUSMActive), either(GPUDRAMActive), either(StepTime)), Coarse: all(timing, busy)},
-		{Class: "collective_stall", Full: all(progress, busy, traffic, xid, either(GPUMemUsed)), Coarse: all(either(InspectorAge, CollInflightAge, CollOps, CollSequence, GPUTensorActive))},
+		{Class: "collective_stall", Full: all(progress, busy, traffic, xid, either(GPUMemUsed, ProcessUp)), Coarse: all(either(InspectorAge, CollInflightAge, CollOps, CollSequence, GPUTensorActive))},
 		{Class: "inefficient_collective", Full: all(either(CollOps), times, either(CollBusBandwidth), either(NICRate), traffic), Coarse: all(times, either(CollBusBandwidth))},
 		{Class: "init_stall", Full: all(either(GPUMemUsed), progress, jobs), Coarse: all(either(GPUMemUsed), jobs)},
 		{Class: "telemetry_gap", Full: all(either(TargetUp), either(ScrapeOK)), Coarse: all(either(TargetUp))},
