@@ -10,7 +10,10 @@ type Rules struct {
 	Dir string `toml:"dir" check:"required"`
 	// Evaluation interval of the groups.
 	Interval Duration `toml:"interval" check:"positive"`
-	// Labels added to every rule.
+	// How far in the past the groups are evaluated, so that late samples are in. Servers of the profiles prometheus-3, mimir and victoriametrics
+	// can do that; 0 leaves it to the server.
+	QueryOffset Duration `toml:"query_offset" check:"nonneg"`
+	// Labels added to every alert.
 	Labels map[string]string `toml:"labels" check:"label"`
 	// Classes without rules.
 	DisabledClasses []string `toml:"disabled_classes" check:"class"`

@@ -45,17 +45,34 @@ func linkDown(b *builder) {
 		return
 	}
 	wholeHost := fmt.Sprintf("(count by (host) (%s) == count by (host) (%s) and count by (host) (%s) > 1)", down, state, state)
-	b.add(alert{
-		reason: "port_not_active", severity: "critical", kind: "nic", scope: "job", owner: "infrastructure", level: "nic_port", hold: 2 * b.o.Interval,
-		evidence: fmt.Sprintf("%s unless on (host) %s unless on (device, port) %s", down, wholeHost, railwide(down, state)),
-		summary:  "left ACTIVE (state {{ $value }}: 1 down, 2 init, 3 armed)", next: nextLink,
+	const series = "nic_port:link_down_port_not_active:evidence"
+	b.record(series, "single ports that left ACTIVE", "%s unless on (host) %s unless on (device, port) %s", down, wholeHost, railwide(down, state))
+	all := fabric(signals.NICState, 4, flat(4))
+	lost := []step{{4, 20}, {1, 20}, {4, 40}}
+	a := alert{
+		reason: "port_not_active", severity: "critical", kind: "nic", scope: "job", owner: "infrastructure", level: "nic_port", hold: b.o.Interval,
+		summary: "left ACTIVE (state {{ $value }}: 1 down, 2 init, 3 armed)", next: nextLink,
 		cite: "NCCL gives a connection up after 4.096 us x 2^20 x 7 = 30 s: whatever waits longer arrives after the crash",
 		test: testCase{
-			fire:  with(fabric(signals.NICState, 4, flat(4)), in(signals.NICState, "node0", "mlx5_0", step{4, 20}, step{1, 20}, step{4, 40})),
-			quiet: with(fabric(signals.NICState, 4, flat(4)), in(signals.NICState, "node0", "mlx5_0", flat(1))),
+			fire:  with(all, in(signals.NICState, "node0", "mlx5_0", lost...)),
+			quiet: with(all, in(signals.NICState, "node0", "mlx5_0", flat(1))),
 			about: "a port that was never up", at: 15, clear: 30, want: on("node0", "mlx5_0", 1),
 		},
-	})
+	}
+	if !b.jobs {
+		b.addOn(series, a)
+		return
+	}
+	// Where jobs are known, a port of a host without one wakes nobody.
+	idle := fmt.Sprintf("(%s unless on (host) last_over_time(%s[%s]) and on () (count(%s) > 0))", series, jobNow, jobMemory, jobNow)
+	b.addOn(fmt.Sprintf("(%s unless %s)", series, idle), a)
+	a.severity, a.scope = "info", "cluster"
+	a.test = testCase{
+		fire:  with(all, in(signals.NICState, spareHost, "mlx5_0", lost...)),
+		quiet: with(all, in(signals.NICState, spareHost, "mlx5_0", flat(1))), about: "a port that was never up", at: 15, clear: 30,
+		want: on(spareHost, "mlx5_0", 1),
+	}
+	b.addOn(idle, a)
 }
 
 func linkFlap(b *builder) {

@@ -65,22 +65,45 @@ func stragglerCompute(b *builder) {
 	low := b.record("rank:coll_exec_time_low:ratio", "members that wait far less than the median of at least five",
 		"(%s / on (%s) group_left () %s) < 0.7 and on (%s) (count by (%s) (%s) >= 5) and %s + 250e-6 < on (%s) group_left () %s",
 		smooth, lateGroup, median, lateGroup, lateGroup, smooth, smooth, lateGroup, median)
-	one := fmt.Sprintf("(count by (job_id) (count by (job_id, host) (%s)) == 1)", low)
+	// Members behind a slow GPU are late with it, so its whole host is left to
+	// the class that knows about clocks.
 	no := ""
 	if c, ok := b.has(signals.GPUSMClock); ok {
-		no = fmt.Sprintf(" unless on (host, gpu) (%s < on (host) group_left () (%s * quantile by (host) (0.5, %s)))", c, num(clockBelow), c)
+		no = fmt.Sprintf(" unless on (host) (%s < on (host) group_left () (%s * quantile by (host) (0.5, %s)))", c, num(clockBelow), c)
 	}
+	late := b.record("rank:coll_exec_time_low_once:ratio", "the same, once for each GPU, and only while all of them are on one host",
+		"min by (job_id, host, gpu) (%s) and on (job_id) (count by (job_id) (count by (job_id, host) (%s)) == 1)%s", low, low, no)
+	lates := fmt.Sprintf("count by (job_id, host) (%s)", late)
+	all := fmt.Sprintf("count by (job_id, host) (count by (job_id, host, gpu) (%s))", smooth)
 	base := collectives(6, flat(0.006))
+	const (
+		next = "look at what else runs on the host: CPU, memory, data loading; the rank with the longest time is a victim"
+		cite = "in a collective the late rank has the shortest time (late-arrival inversion)"
+		says = "waits only {{ $value | humanizePercentage }} of what its peers wait: they wait for it"
+	)
 	b.add(alert{
 		reason: "unexplained", severity: "warning", kind: "rank", scope: "job", owner: "unknown", level: "rank", hold: b.o.Interval * 10,
-		evidence: fmt.Sprintf("min by (job_id, host, gpu) (%s) and on (job_id) %s%s", low, one, no),
-		summary:  "waits only {{ $value | humanizePercentage }} of what its peers wait: they wait for it",
-		next:     "look at what else runs on the host: CPU, memory, data loading; the rank with the longest time is a victim",
-		cite:     "in a collective the late rank has the shortest time (late-arrival inversion)",
+		evidence: fmt.Sprintf("%s and on (job_id, host) (%s == 1)", late, lates), summary: says, next: next, cite: cite,
 		test: testCase{
 			fire:  with(base, rank("node0", step{0.006, 20}, step{0.002, 60}, step{0.006, 60})),
 			quiet: with(base, rank("node0", step{0.006, 20}, step{0.012, 60}, step{0.006, 60})), about: "the longest time: a victim, never named", at: 30, clear: 50,
 			want: want{host: "node0", gpu: "GPU0", job: testJob, value: 1.0 / 3},
+		},
+	})
+	var pairs []input // two GPUs on each host
+	for _, h := range nodes(6) {
+		pairs = with(pairs, rankOf(h, 0, flat(0.006)), rankOf(h, 1, flat(0.006)))
+	}
+	slow := []step{{0.006, 20}, {0.002, 60}, {0.006, 60}}
+	lateHost := with(pairs, rankOf("node0", 0, slow...), rankOf("node0", 1, slow...))
+	some := with(lateHost, rankOf("node0", 2, flat(0.006)))
+	b.add(alert{
+		reason: "unexplained", severity: "warning", kind: "node", scope: "job", owner: "unknown", level: "host", hold: b.o.Interval * 10,
+		evidence: fmt.Sprintf("max by (host) (min by (job_id, host) (%s) and on (job_id, host) (%s > 1 and %s == %s))", late, lates, lates, all),
+		summary:  "is late with all its GPUs: they wait only {{ $value | humanizePercentage }} of what its peers wait", next: next, cite: cite,
+		test: testCase{
+			fire: lateHost, quiet: some, about: "some GPUs of a host and not all: candidates, nobody is named", at: 30, clear: 50,
+			want: want{host: "node0", value: 1.0 / 3},
 		},
 	})
 }

@@ -26,6 +26,9 @@ type Options struct {
 	Single bool
 	// Interval is that of the groups.
 	Interval time.Duration
+	// QueryOffset is how far in the past the groups are evaluated; 0 leaves it to
+	// the server. Not every target can do that.
+	QueryOffset time.Duration
 	// Labels are added to every alert. They may not be one of the contract.
 	Labels map[string]string
 	// Classes limits the output to these, if there are any; Disabled takes
@@ -71,7 +74,7 @@ func FromConfig(c *config.Config) Options {
 	r := &c.Rules
 	return Options{
 		Target: r.Profile, CRD: r.Format == "crd", Namespace: r.Namespace, ResourceLabels: r.ResourceLabels,
-		Interval: r.Interval.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
+		Interval: r.Interval.Std(), QueryOffset: r.QueryOffset.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
 		RunbookURL: c.Incidents.RunbookURL.Template(),
 		Limits: Limits{
 			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapCritical: c.Diagnosis.FlapCritical,
@@ -98,8 +101,13 @@ func contractLabels() []string {
 // check finds all mistakes at once.
 func (o *Options) check() error {
 	var errs []error
-	if _, err := FindProfile(o.Target); err != nil {
+	switch p, err := FindProfile(o.Target); {
+	case err != nil:
 		errs = append(errs, err)
+	case o.QueryOffset != 0 && p.OffsetField() == "":
+		errs = append(errs, fmt.Errorf("query_offset %s: target %s refuses files with such a field; leave it 0", o.QueryOffset, o.Target))
+	case o.QueryOffset < 0 || o.QueryOffset > 10*time.Minute || o.QueryOffset%time.Second != 0:
+		errs = append(errs, fmt.Errorf("query_offset %s: it must be whole seconds from 0 to 10m", o.QueryOffset))
 	}
 	known := ClassNames()
 	for _, list := range [][]string{o.Classes, o.Disabled} {

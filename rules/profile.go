@@ -53,6 +53,18 @@ func FindProfile(name string) (Profile, error) {
 	return Profile{}, fmt.Errorf("target %q does not exist%s; there are %s", name, suggest(name, names), list(names))
 }
 
+// OffsetField is the group's field by which a server evaluates in the past, ""
+// if it has none.
+func (p Profile) OffsetField() string {
+	switch {
+	case p.QueryOffset:
+		return "query_offset"
+	case p.MetricsQL:
+		return "eval_delay"
+	}
+	return ""
+}
+
 // groupFields are the fields that a group may have on a target, or on any.
 func groupFields(target string) []string {
 	out := []string{"name", "interval", "limit", "rules"}

@@ -41,6 +41,9 @@ func (b *builder) background(host string) []input {
 	name := raw("node_uname_info", host, flat(1))
 	name.labels = map[string]string{"nodename": host}
 	out := []input{name}
+	if host == spareHost {
+		return out
+	}
 	switch b.jobSource() {
 	case "slurm":
 		j := raw("slurm_node_job", host, flat(1))

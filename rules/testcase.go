@@ -55,6 +55,8 @@ type step struct {
 }
 
 const (
+	// spareHost is a host of tests on which no job runs.
+	spareHost   = "spare0"
 	sampleEvery = 30
 	testJob     = "48213"
 	testSamples = 400
@@ -162,7 +164,12 @@ func gpusOf(rd reading, n int, pts ...step) []input {
 }
 
 // rank is the time of an AllReduce between hosts, on GPU 0 of a host.
-func rank(host string, pts ...step) input { return gpu(signals.CollExecTime, host, 0, pts...) }
+func rank(host string, pts ...step) input { return rankOf(host, 0, pts...) }
+
+// rankOf is the time of the member on one of several GPUs of a host.
+func rankOf(host string, index int, pts ...step) input {
+	return gpu(signals.CollExecTime, host, index, pts...)
+}
 
 func rankAll(n int, pts ...step) []input {
 	var out []input

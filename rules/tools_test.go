@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -82,6 +83,28 @@ func TestRealPromtoolChecks(t *testing.T) {
 				require.NoError(t, err, "promtool %s, %s as %s: %s", version, target, form, text)
 			}
 		}
+	}
+}
+
+// TestQueryOffset: servers that know the field load it, the oldest refuses it,
+// and nothing is generated with it for a target that would.
+func TestQueryOffset(t *testing.T) {
+	offset := func(o *rules.Options) { o.QueryOffset = time.Minute }
+	tools := promtools(t)
+	files := outputs(t, "prometheus-3", offset)["file"]
+	text, err := command(t, tools["3"], append([]string{"check", "rules"}, files...)...)
+	require.NoError(t, err, text)
+	text, err = command(t, tools["2"], append([]string{"check", "rules"}, files...)...)
+	require.Error(t, err)
+	require.Contains(t, text, "query_offset")
+	text, err = command(t, realserver.Vmalert(t), "-dryRun", "-rule="+outputs(t, "victoriametrics", offset)["single"][0])
+	require.NoError(t, err, text)
+
+	for _, target := range []string{"prometheus-2", "thanos"} {
+		o := rules.Default()
+		o.Target, o.QueryOffset = target, time.Minute
+		_, err = rules.Generate(o)
+		require.ErrorContains(t, err, "target "+target+" refuses")
 	}
 }
 

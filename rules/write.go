@@ -59,6 +59,9 @@ func (w *writer) rules(f ruleFile, first bool) ([]byte, error) {
 
 func (w *writer) group(g group) (*yaml.Node, error) {
 	n := mapping("name", scalar(g.name), "interval", scalar(span(w.o.Interval)))
+	if w.o.QueryOffset > 0 {
+		put(n, w.p.OffsetField(), scalar(span(w.o.QueryOffset)))
+	}
 	if w.p.PartialResponse != "" {
 		put(n, "partial_response_strategy", scalar(w.p.PartialResponse))
 	}

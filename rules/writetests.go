@@ -76,7 +76,7 @@ func (c *builtCase) expected() (*yaml.Node, error) {
 	set("suspect_node", c.want.host)
 	set("suspect_device", c.want.device+c.want.gpu)
 	job := c.want.job
-	if perHost(c.place) && hasJob(c.firing) {
+	if perHost(c.place) && c.want.host != spareHost && hasJob(c.firing) {
 		job = testJob
 	}
 	set("job_id", job)
