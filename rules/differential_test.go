@@ -75,8 +75,8 @@ func bothSay(t *testing.T, c score.Case) (daemon, ours said) {
 	for at := start.Add(time.Minute); at.Before(start.Add(run.Until)); at = at.Add(30 * time.Second) {
 		require.NoError(t, e.Eval(t.Context(), at))
 		for _, a := range e.Firing() {
-			if a.Labels["severity"] != "info" {
-				ours.tell(at, a.Labels["class"], a.Labels["suspect_node"], a.Labels["suspect_device"])
+			if a["severity"] != "info" {
+				ours.tell(at, a["class"], a["suspect_node"], a["suspect_device"])
 			}
 		}
 	}

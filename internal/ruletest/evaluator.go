@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/rules"
@@ -72,4 +73,22 @@ func (e *Evaluator) Eval(ctx context.Context, at time.Time) error {
 		}
 	}
 	return nil
+}
+
+// Firing are the alerts that fire after the last evaluation, by their labels,
+// that of their name among them.
+func (e *Evaluator) Firing() []map[string]string {
+	var out []map[string]string
+	for _, g := range e.groups {
+		for _, r := range g.AlertingRules() {
+			for _, a := range r.ActiveAlerts() {
+				if a.State == rules.StateFiring {
+					ls := a.Labels.Map()
+					ls[model.AlertNameLabel] = r.Name()
+					out = append(out, ls)
+				}
+			}
+		}
+	}
+	return out
 }
