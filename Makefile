@@ -149,9 +149,10 @@ bench-plugin: ## what the plugin costs a training process, as a table
 
 # Release files. Archives are reproducible: sorted, with the commit's date and no user.
 ARCHES ?= amd64 arm64
+OUT    ?= dist
 .PHONY: dist
-dist: ## static binaries, archives, packages and checksums for Linux in dist/
-	@VERSION=$(VERSION) EPOCH=$(EPOCH) STAMP="$(STAMP)" COMMANDS="$(COMMANDS)" ARCHES="$(ARCHES)" GO="$(GO)" \
+dist: ## static binaries, archives, packages and checksums for Linux in dist/ (ARCHES=, OUT=)
+	@VERSION=$(VERSION) EPOCH=$(EPOCH) STAMP="$(STAMP)" COMMANDS="$(COMMANDS)" ARCHES="$(ARCHES)" GO="$(GO)" OUT="$(OUT)" \
 	  NFPM="$(NFPM)" SBOM="$(SBOM)" contrib/packaging/dist.sh
 
 .PHONY: clean

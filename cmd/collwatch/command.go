@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		name, act := c(app)
 		actions[name] = act
 	}
-	name, err := app.Parse(joinDash(args))
+	name, err := app.Parse(completing(joinDash(args)))
 	if ended >= 0 {
 		return ended
 	}
@@ -82,6 +82,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	e := &env{stdout: stdout, stderr: stderr, log: promslog.New(&logging)}
 	return exitCode(actions[name](ctx, e), stderr)
+}
+
+// completing drops the word that the shell completes, unless it is a flag or its
+// value: the library takes the begin of a command for an argument of the default
+// command and offers nothing. The shell itself drops what does not fit.
+func completing(args []string) []string {
+	if len(args) < 2 || args[0] != "--completion-bash" {
+		return args
+	}
+	last, before := args[len(args)-1], args[len(args)-2]
+	if strings.HasPrefix(last, "-") || (len(args) > 2 && strings.HasPrefix(before, "--")) {
+		return args
+	}
+	return args[:len(args)-1]
 }
 
 func exitCode(err error, stderr io.Writer) int {

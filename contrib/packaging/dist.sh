@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Builds dist/: static binaries, reproducible archives, deb and rpm packages, a bill of materials, checksums.
-# Called by make dist, which sets VERSION, EPOCH, STAMP, COMMANDS, ARCHES, GO, NFPM and SBOM.
+# Called by make dist, which sets VERSION, EPOCH, STAMP, COMMANDS, ARCHES, GO, NFPM and SBOM. OUT is the folder written to.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${VERSION:?call me through make dist}" "${EPOCH:?}" "${STAMP:?}" "${COMMANDS?}" "${ARCHES:?}" "${GO:?}" "${NFPM:?}" "${SBOM:?}"
 [ -n "$COMMANDS" ] || { echo "dist: there are no commands in cmd/"; exit 1; }
 
-out=dist
-rm -rf "$out"
+out=${OUT:-dist}
+# Only what an earlier run left: the folder may be the user's own.
+rm -rf "$out"/collwatch* "$out"/sha256sums.txt
 mkdir -p "$out"
 stage_root=$(mktemp -d)
 trap 'rm -rf "$stage_root"' EXIT

@@ -3,11 +3,13 @@ package realserver
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,15 +22,29 @@ type Program struct {
 	Package string
 	Version string
 	Tags    string
+	// Module is the path of the module, where its go.mod replaces others: "go
+	// install" refuses those, so it is built as a dependency, with the same
+	// replacements.
+	Module string
 }
 
 // The pinned servers. Prometheus is built without service discovery of clouds,
 // which would take most of its build time. Alertmanager is the newest release
-// whose module the Go tool can install.
+// whose module the Go tool can install. VictoriaMetrics and Thanos are the newest
+// that the Go release of this module compiles.
 var (
-	prometheusProgram   = Program{"github.com/prometheus/prometheus/cmd/prometheus", "v0.316.0", "remove_all_sd"}
-	alertmanagerProgram = Program{"github.com/prometheus/alertmanager/cmd/alertmanager", "v0.31.1", ""}
-	nodeExporterProgram = Program{"github.com/prometheus/node_exporter", "v1.12.1", ""}
+	prometheusProgram   = Program{"github.com/prometheus/prometheus/cmd/prometheus", "v0.316.0", "remove_all_sd", ""}
+	alertmanagerProgram = Program{"github.com/prometheus/alertmanager/cmd/alertmanager", "v0.31.1", "", ""}
+	nodeExporterProgram = Program{"github.com/prometheus/node_exporter", "v1.12.1", "", ""}
+
+	victoriaMetricsProgram = Program{
+		Package: "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics", Version: "v1.150.0",
+		Module: "github.com/VictoriaMetrics/VictoriaMetrics",
+	}
+	thanosProgram = Program{
+		Package: "github.com/thanos-io/thanos/cmd/thanos", Version: "v0.42.4", Tags: "slicelabels",
+		Module: "github.com/thanos-io/thanos",
+	}
 )
 
 const buildTimeout = 30 * time.Minute
@@ -71,14 +87,48 @@ func build(t testing.TB, p Program, dir string) {
 	t.Logf("building %s %s", p.Package, p.Version)
 	ctx, cancel := context.WithTimeout(t.Context(), buildTimeout)
 	defer cancel()
-	args := []string{"install"}
-	if p.Tags != "" {
-		args = append(args, "-tags", p.Tags)
+	work := t.TempDir() // outside of any module
+	golang := func(args ...string) []byte {
+		cmd := exec.CommandContext(ctx, "go", args...)
+		cmd.Dir = work
+		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		require.NoError(t, cmd.Run(), "go %s:\n%s", strings.Join(args, " "), &stderr)
+		return stdout.Bytes()
 	}
-	cmd := exec.CommandContext(ctx, "go", append(args, p.Package+"@"+p.Version)...)
-	cmd.Dir = t.TempDir() // outside of any module
-	cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=", "GOWORK=off")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Run(), "build %s@%s:\n%s", p.Package, p.Version, &out)
+	tags := "-tags=" + p.Tags
+	if p.Module == "" {
+		golang("install", tags, p.Package+"@"+p.Version)
+		return
+	}
+	golang("mod", "init", "collwatch.invalid/server")
+	golang("get", p.Module+"@"+p.Version)
+	for _, r := range replacements(t, golang("mod", "download", "-json", p.Module+"@"+p.Version), golang) {
+		golang("mod", "edit", "-replace="+r)
+	}
+	golang("build", "-mod=mod", "-trimpath", tags, "-o", dir, p.Package)
+}
+
+// replacements returns those that a downloaded module's go.mod asks for, as
+// flags of "go mod edit". Folders of its own are no part of a download.
+func replacements(t testing.TB, download []byte, golang func(...string) []byte) (out []string) {
+	t.Helper()
+	var of struct{ GoMod string }
+	require.NoError(t, json.Unmarshal(download, &of))
+	type module struct{ Path, Version string }
+	var file struct{ Replace []struct{ Old, New module } }
+	require.NoError(t, json.Unmarshal(golang("mod", "edit", "-json", of.GoMod), &file))
+	at := func(m module) string {
+		if m.Version == "" {
+			return m.Path
+		}
+		return m.Path + "@" + m.Version
+	}
+	for _, r := range file.Replace {
+		if r.New.Version != "" {
+			out = append(out, at(r.Old)+"="+at(r.New))
+		}
+	}
+	return out
 }
