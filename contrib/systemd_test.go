@@ -83,7 +83,7 @@ func TestUnitNotifiesAndReloads(t *testing.T) {
 	text, err := os.ReadFile("systemd/collwatch.service")
 	require.NoError(t, err)
 	for _, line := range []string{
-		"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "WatchdogSec=2min", "StateDirectory=collwatch", "Restart=on-failure",
+		"Type=notify", "ExecReload=/bin/sh -c 'kill -HUP $MAINPID'", "WatchdogSec=2min", "StateDirectory=collwatch", "Restart=on-failure",
 	} {
 		require.Contains(t, strings.Split(string(text), "\n"), line)
 	}

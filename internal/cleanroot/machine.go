@@ -81,6 +81,13 @@ func Boot(t testing.TB) *Machine {
 	}
 }
 
+// In is the same machine for a subtest, which fails in its place.
+func (m *Machine) In(t testing.TB) *Machine {
+	sub := *m
+	sub.t = t
+	return &sub
+}
+
 // Try runs a command in the machine and returns what it printed.
 func (m *Machine) Try(args ...string) (string, error) {
 	cmd := exec.CommandContext(m.t.Context(), "nsenter", append([]string{"--target", m.leader, "--mount", "--pid", "--uts", "--ipc", "--cgroup", "--root", "--wd", "--"}, args...)...)
