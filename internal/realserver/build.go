@@ -30,17 +30,15 @@ type Program struct {
 
 // The pinned servers. Prometheus is built without service discovery of clouds,
 // which would take most of its build time. Alertmanager is the newest release
-// whose module the Go tool can install. VictoriaMetrics and Thanos are the newest
-// that the Go release of this module compiles.
+// whose module the Go tool can install. Thanos is the newest that the Go release of
+// this module compiles.
 var (
 	prometheusProgram   = Program{"github.com/prometheus/prometheus/cmd/prometheus", "v0.316.0", "remove_all_sd", ""}
 	alertmanagerProgram = Program{"github.com/prometheus/alertmanager/cmd/alertmanager", "v0.31.1", "", ""}
 	nodeExporterProgram = Program{"github.com/prometheus/node_exporter", "v1.12.1", "", ""}
 
-	victoriaMetricsProgram = Program{
-		Package: "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics", Version: "v1.150.0",
-		Module: "github.com/VictoriaMetrics/VictoriaMetrics",
-	}
+	// Of the same release as vmalert, so that they share most of the build.
+	victoriaMetricsProgram = Program{Package: "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics", Version: vmalertProgram.Version}
 	thanosProgram = Program{
 		Package: "github.com/thanos-io/thanos/cmd/thanos", Version: "v0.42.4", Tags: "slicelabels",
 		Module: "github.com/thanos-io/thanos",
