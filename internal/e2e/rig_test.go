@@ -42,18 +42,32 @@ type rig struct {
 	dir          string
 	bin          string
 	config       string
-	// prometheusURL is what the daemon is told.
-	prometheusURL string
-	address       string
+	// prometheusURL and prometheusKind are what the daemon is told.
+	prometheusURL, prometheusKind string
+	// offset is how old the data of an evaluation is.
+	offset  time.Duration
+	address string
 
 	daemon *exec.Cmd
 	log    *syncBuffer
 }
 
-// startRig starts everything but the daemon.
+// startRig starts everything but the daemon, with one Prometheus.
 func startRig(t testing.TB, of size, alertmanagerConfig string) *rig {
 	t.Helper()
-	r := &rig{t: t, size: of, dir: t.TempDir(), log: &syncBuffer{}}
+	r, scrapes := startCluster(t, of, alertmanagerConfig)
+	r.prometheus = realserver.StartPrometheus(t, scrapes)
+	r.prometheusURL = r.prometheus.URL
+	return r
+}
+
+// startCluster starts everything but the daemon and the store, and returns the
+// configuration of a Prometheus that scrapes it.
+func startCluster(t testing.TB, of size, alertmanagerConfig string) (r *rig, scrapes string) {
+	t.Helper()
+	r = &rig{
+		t: t, size: of, dir: t.TempDir(), log: &syncBuffer{}, address: freeAddress(t), prometheusKind: "prometheus", offset: time.Second,
+	}
 	r.bin = filepath.Join(r.dir, "collwatch")
 	build := exec.Command("go", "build", "-o", r.bin, "../../cmd/collwatch")
 	out, err := build.CombinedOutput()
@@ -83,17 +97,14 @@ func startRig(t testing.TB, of size, alertmanagerConfig string) *rig {
 	node := realserver.StartNodeExporter(t, textfiles)
 
 	r.alertmanager = realserver.StartAlertmanager(t, alertmanagerConfig)
-	r.prometheus = realserver.StartPrometheus(t, fmt.Sprintf(`
+	return r, fmt.Sprintf(`
 global: {scrape_interval: %[1]s, scrape_timeout: %[1]s}
 scrape_configs:
   - job_name: cluster
     http_sd_configs: [{url: %[2]s/targets, refresh_interval: 30s}]
   - job_name: textfile
     static_configs: [{targets: [%[3]q]}]
-`, of.interval, targets.URL, strings.TrimPrefix(node.URL, "http://")))
-	r.prometheusURL = r.prometheus.URL
-	r.address = freeAddress(t)
-	return r
+`, of.interval, targets.URL, strings.TrimPrefix(node.URL, "http://"))
 }
 
 // configure writes the daemon's configuration.
@@ -102,13 +113,14 @@ func (r *rig) configure(extra string) {
 	text := fmt.Sprintf(`
 [global]
 interval = %[1]q
-query_offset = "1s"
+query_offset = %[6]q
 state_dir = %[2]q
 cluster = "e2e"
 warm_up = "0s"
 
 [[source]]
 name = "prometheus"
+kind = %[5]q
 url = %[3]q
 [source.limits]
 requests_per_second = 50
@@ -127,7 +139,7 @@ url = %[4]q
 # A short hold, so that the end of the fault is seen within the test.
 [incidents.class.nic_degraded]
 resolve = 3
-`, r.size.interval.String(), filepath.Join(r.dir, "state"), r.prometheusURL, r.alertmanager.URL)
+`, r.size.interval.String(), filepath.Join(r.dir, "state"), r.prometheusURL, r.alertmanager.URL, r.prometheusKind, r.offset.String())
 	require.NoError(r.t, os.WriteFile(r.config, []byte(text+extra), 0o600))
 }
 
