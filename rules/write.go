@@ -41,7 +41,8 @@ func (w *writer) rules(f ruleFile, first bool) ([]byte, error) {
 	}
 	doc := mapping("groups", list)
 	if w.o.CRD {
-		meta := mapping("name", scalar("collwatch-"+f.name))
+		// Names of resources have no underscores.
+		meta := mapping("name", scalar("collwatch-"+strings.ReplaceAll(f.name, "_", "-")))
 		if w.o.Namespace != "" {
 			put(meta, "namespace", scalar(w.o.Namespace))
 		}

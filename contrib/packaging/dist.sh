@@ -14,28 +14,37 @@ stage_root=$(mktemp -d)
 trap 'rm -rf "$stage_root"' EXIT
 export SOURCE_DATE_EPOCH=$EPOCH VERSION
 
-# Man pages and completions come from the commands themselves; one that cannot run here is built for here first.
+# build ARCH FOLDER: all commands.
+build() {
+  local command
+  mkdir -p "$2"
+  for command in $COMMANDS; do
+    [ ! -x "$2/$command" ] || continue
+    echo "dist: $command for linux/$1"
+    CGO_ENABLED=0 GOOS=linux GOARCH=$1 $GO build -trimpath -buildvcs=false \
+      -ldflags "-s -w -buildid= $STAMP" -o "$2/$command" "./cmd/$command"
+  done
+}
+
+# Man pages and completions come from the commands themselves, in the build for this machine.
 docs_dir=$stage_root/doc
 mkdir -p "$docs_dir"
+here=$($GO env GOHOSTARCH)
+native=$stage_root/collwatch-$VERSION.linux-$here
+build "$here" "$native"
 for command in $COMMANDS; do
-  CGO_ENABLED=0 GOOS='' GOARCH='' $GO build -trimpath -buildvcs=false -ldflags "$STAMP" -o "$stage_root/$command" "./cmd/$command"
   {
     printf '.TH %s 1 "%s" "collwatch %s"\n' "$command" "$(date -u -d "@$EPOCH" +%Y-%m-%d)" "$VERSION"
-    "$stage_root/$command" --help-man 2>/dev/null | sed -n '/^\.SH "NAME"/,$p'
+    "$native/$command" --help-man 2>/dev/null | sed -n '/^\.SH "NAME"/,$p'
   } | gzip -9n >"$docs_dir/$command.1.gz"
-  "$stage_root/$command" --completion-script-bash >"$docs_dir/$command.bash" 2>/dev/null
-  "$stage_root/$command" --completion-script-zsh >"$docs_dir/_$command" 2>/dev/null
+  "$native/$command" --completion-script-bash >"$docs_dir/$command.bash" 2>/dev/null
+  "$native/$command" --completion-script-zsh >"$docs_dir/_$command" 2>/dev/null
 done
 
 for arch in $ARCHES; do
   name=collwatch-$VERSION.linux-$arch
   stage=$stage_root/$name
-  mkdir -p "$stage"
-  for command in $COMMANDS; do
-    echo "dist: $command for linux/$arch"
-    CGO_ENABLED=0 GOOS=linux GOARCH=$arch $GO build -trimpath -buildvcs=false \
-      -ldflags "-s -w -buildid= $STAMP" -o "$stage/$command" "./cmd/$command"
-  done
+  build "$arch" "$stage"
   cp LICENSE README.md CHANGELOG.md config.example.toml "$stage/"
   # The packages' configuration differs from the example in one line.
   sed 's|^#state_dir = .*|state_dir = "/var/lib/collwatch"|' config.example.toml >"$stage_root/config.toml"
