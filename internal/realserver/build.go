@@ -39,7 +39,7 @@ var (
 
 	// Of the same release as vmalert, so that they share most of the build.
 	victoriaMetricsProgram = Program{Package: "github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics", Version: vmalertProgram.Version}
-	thanosProgram = Program{
+	thanosProgram          = Program{
 		Package: "github.com/thanos-io/thanos/cmd/thanos", Version: "v0.42.4", Tags: "slicelabels",
 		Module: "github.com/thanos-io/thanos",
 	}
