@@ -22,6 +22,8 @@ const (
 	CodePauseTx      = "pause_tx"      // Congestion: this host does not absorb
 	CodePCIeStall    = "pcie_stall"    // Congestion: the NIC waits for PCIe
 
+	CodeWireWait = "wire_wait" // PeerOutlier: network steps wait on one link of a communicator; the sender, and the peer's rank in Entity.Peer
+
 	CodeTrafficAbove = "traffic_above" // PeerOutlier: share of own past above that of sister ports
 	CodeTrafficGone  = "traffic_gone"  // PeerOutlier: near zero while sister ports carry
 

@@ -5,7 +5,7 @@ func facts(o Options, s *shapes) []Detector {
 	return []Detector{
 		newTelemetry(), newHostEvents(), newPortState(), newLinkEvents(), newPortRate(), newPortErrors(o), newCongestion(), newTraffic(),
 		newSwitchPorts(), newSwitchCounters(), newGPUClock(), newGPUHeat(), newXid(), newGPUHealth(), newVanish(), newGPUPCIe(),
-		newNVLinkErrors(), newInside(), newHostPressure(),
+		newNVLinkErrors(), newInside(), newHostPressure(), newWire(),
 		s, newFallback(),
 	}
 }

@@ -67,8 +67,26 @@ func (c *Case) support(nic signals.Entity) []Evidence {
 			out = append(out, tell(x.Signal, x.Entity, false, "%s: link went down %s in the last hour", nic, times(x.Count)))
 		}
 	}
+	out = append(out, c.wireWaits(nic)...)
 	if ids, effect := c.SlowGroups(nic); len(ids) > 0 {
 		out = append(out, tell(signals.CollExecTime, nic, false, "%s", slowUsers(len(ids), effect)))
+	}
+	return out
+}
+
+// wireWaits is that the network steps of the GPU beside a NIC wait for the wire
+// as on no other link of their communicator.
+func (c *Case) wireWaits(nic signals.Entity) []Evidence {
+	gpu, ok := c.GPUOf(nic)
+	if !ok {
+		return nil
+	}
+	var out []Evidence
+	for _, x := range c.On(gpu) {
+		if x.Code == detectors.CodeWireWait {
+			out = append(out, tell(x.Signal, x.Entity, false, "%s: its network steps wait on the wire towards rank %s for %.2g s a second, on no other of %s more than %.2g",
+				gpu, x.Entity.Peer, x.Value, count(x.Peers, "link"), x.Expected))
+		}
 	}
 	return out
 }

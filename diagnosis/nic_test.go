@@ -1,6 +1,7 @@
 package diagnosis_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -30,6 +31,25 @@ func TestNICDegraded(t *testing.T) {
 				require.Equal(t, "leaf-r3", v.Suspects[0].Switch)
 				require.Contains(t, v.Evidence[0].Text, "12.5 GB/s against 50 GB/s of 15 peers with the same card")
 			},
+		},
+		{
+			name: "with the plugin in deep mode", after: 2 * time.Minute,
+			setup: func(r *rig) { ringWaits(r, "") },
+			fault: func(r *rig) { slow(r); ringWaits(r, "gpu-007") },
+			want:  []string{"nic_degraded rate_downtrained critical high nic:gpu-007/mlx5_3"},
+			also:  []string{"link_flap single info high nic:gpu-007/mlx5_3"},
+			check: func(t *testing.T, v diagnosis.Verdict) {
+				text := ""
+				for _, e := range v.Evidence {
+					text += e.Text + "\n"
+				}
+				require.Contains(t, text, "gpu-007/GPU3: its network steps wait on the wire towards rank 7 for 0.9 s a second, on no other of 15 links more than 0.05")
+			},
+		},
+		{
+			name: "a slow link without any fact names nobody", after: 10 * time.Minute,
+			setup: func(r *rig) { ringWaits(r, "") },
+			fault: func(r *rig) { ringWaits(r, "gpu-007") },
 		},
 		{
 			name: "without switch data and models", fault: slow, after: 2 * time.Minute,
@@ -139,4 +159,21 @@ func TestEFA(t *testing.T) {
 			want: []string{"nic_degraded retransmissions critical high node:efa-03"},
 		},
 	})
+}
+
+// ringWaits sets what the network steps of GPU3 of each host wait for in a ring
+// over all hosts; those from one host wait on the wire.
+func ringWaits(r *rig, slow string) {
+	hosts := r.Shape.Hosts
+	for i, host := range hosts {
+		e := signals.Entity{Kind: signals.KindComm, Job: r.Shape.Job, Host: host, Device: "GPU3", Comm: "5e5e5e5e", Rank: int32(i) + 1}
+		wait := 0.05
+		if host == slow {
+			wait = 0.9
+		}
+		e.Peer, e.Detail = strconv.Itoa((i+1)%len(hosts)), "wire"
+		r.Set(signals.ProxyWait, wait, e)
+		e.Peer, e.Detail = strconv.Itoa((i+len(hosts)-1)%len(hosts)), "recv_wait"
+		r.Set(signals.ProxyWait, 0.6, e)
+	}
 }
