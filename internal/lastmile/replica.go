@@ -111,7 +111,12 @@ func (r *Replica) Now() time.Time {
 // Tick is one evaluation at a time: the state goes to disk, then people are
 // told. It returns what changed.
 func (r *Replica) Tick(at time.Time, vs ...diagnosis.Verdict) []incidents.Event {
-	events := r.m.Apply(&diagnosis.Result{Time: at, Whole: true, Verdicts: vs})
+	return r.Apply(&diagnosis.Result{Time: at, Whole: true, Verdicts: vs})
+}
+
+// Apply is Tick with all that an evaluation concluded.
+func (r *Replica) Apply(res *diagnosis.Result) []incidents.Event {
+	events := r.m.Apply(res)
 	r.save()
 	r.am.Sync()
 	if r.sl != nil {

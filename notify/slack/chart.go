@@ -33,9 +33,12 @@ type Series struct {
 }
 
 // chartPoints is what Slack's chart takes, chartWait how long figures may take.
+// Without figures it is tried again after a pause, a few times.
 const (
 	chartPoints = 20
 	chartWait   = 10 * time.Second
+	chartTries  = 3
+	chartPause  = 20 * time.Second
 )
 
 // chart answers in the thread, once, with the course of the signal. The message
@@ -58,7 +61,15 @@ func (c *channel) chart(ctx context.Context, it *item) error {
 	series, ok := c.n.opts.Series(asking, &s.inc)
 	cancel()
 	if series = series.thin(chartPoints); !ok || len(series.Times) < 2 {
-		c.n.change(it, done) // without figures the message is whole
+		// Right after a start nothing is known yet; without figures the message is
+		// whole.
+		c.n.mu.Lock()
+		it.chartTries++
+		it.chartAt = c.n.opts.Now().Add(chartPause)
+		c.n.mu.Unlock()
+		if it.chartTries >= chartTries {
+			c.n.change(it, done)
+		}
 		return nil
 	}
 	series.Title = cmp.Or(cut(oneLine(series.Title), 50), "value")
@@ -96,6 +107,9 @@ func (c *channel) chart(ctx context.Context, it *item) error {
 
 // wantsChart says that a chart is due. The caller holds the lock.
 func (c *channel) wantsChart(it *item) bool {
+	if wait := it.chartAt.Sub(c.n.opts.Now()); wait > 0 && wait <= chartPause { // longer: the clock stepped back
+		return false
+	}
 	return c.n.opts.Series != nil && c.n.opts.Chart != ChartNone && !it.rec.Charted && it.rec.TS != "" && it.rec.Held == nil &&
 		!it.over() && !it.plain && !c.storm.on
 }

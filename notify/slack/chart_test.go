@@ -96,6 +96,24 @@ func TestChartModes(t *testing.T) {
 	})
 }
 
+func TestChartWaitsForFigures(t *testing.T) {
+	in(t, func(t *testing.T) {
+		asked := 0
+		r := newRig(t, func(o *Options) {
+			o.Series = func(ctx context.Context, inc *incidents.Incident) (Series, bool) {
+				if asked++; asked < 3 {
+					return Series{}, false
+				}
+				return fallen(ctx, inc)
+			}
+		})
+		r.tick(4, down("gpu-007"))
+		require.Empty(t, r.replies())
+		r.tick(8, down("gpu-007"))
+		require.Len(t, r.replies(), 1)
+	})
+}
+
 func TestLostAnswerOfAChartIsFound(t *testing.T) {
 	in(t, func(t *testing.T) {
 		r := newRig(t, func(o *Options) {

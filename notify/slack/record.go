@@ -105,6 +105,10 @@ type item struct {
 	refused string
 	plain   bool
 	retry   time.Time
+	// chartTries is how often figures for the chart were asked for in vain,
+	// chartAt when they are asked for again.
+	chartTries int
+	chartAt    time.Time
 }
 
 func itemKey(route, thread string) string { return route + "\x00" + thread }
