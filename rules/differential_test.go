@@ -162,15 +162,32 @@ type difference struct{ what, why string }
 func differences() map[string][]difference {
 	const (
 		short = "a loss of less than a minute is seen at one evaluation of a rule, if at all"
-		below = "a leaf that restarts stops the jobs below it: one incident in the daemon, an alert for each job in the rules"
+		below = "the jobs that a leaf or a domain stops are one incident in the daemon, an alert for each job in the rules"
 		stall = "a stall by rule names nobody: what the daemon names as its cause is an alert of its own"
 		hour  = "rules that compare with the hour before are silent for a job's first 75 minutes"
+		rack  = "without racks a rule cannot fold what heats up together: an alert for each GPU that throttles"
+		rail  = "the rule for a rail sees ports that are down, not transfers that take longer"
+		netif = "ethtool's series name the network interface, and the rule hands that on"
+		lanes = "without the width of the link only transfers tell, which a rule does not read"
+		zone  = "the rule wants a hundredth of all bytes sent again; the daemon compares with the time before"
 	)
+	named := []difference{{"only the daemon: collective_stall", stall}, {"only the rules: collective_stall", stall}, {"only the rules: gpu_fault", stall}}
 	return map[string][]difference{
 		"S03":   {{"only the daemon: link_down", short}},
 		"S04-a": {{"only the rules: collective_stall", below}},
-		"S16":   {{"only the daemon: collective_stall", stall}, {"only the rules: collective_stall", stall}, {"only the rules: gpu_fault", stall}},
+		"S05-b": {{"only the daemon: rail_degraded", rail}},
+		"S05-x": {{"only the daemon: rail_degraded", rail}},
+		"S06-x": {{"only the daemon: pfc_storm", netif}, {"only the rules: pfc_storm", netif}},
+		"S12":   {{"only the rules: collective_stall", below}},
+		"S14":   {{"only the rules: gpu_throttle", rack}},
+		"S14-x": {{"only the rules: gpu_throttle", rack}},
+		"S16":   named,
+		"S16-x": named,
 		"S19":   {{"only the daemon: nic_contention", hour}},
+		"S20":   {{"only the daemon: compute_comm_contention", hour}},
+		"S20-a": {{"only the daemon: rail_degraded", rail}},
+		"S21-x": {{"only the daemon: pcie_degraded", lanes}},
+		"S23-a": {{"only the daemon: fabric_congestion", zone}},
 	}
 }
 

@@ -2,7 +2,11 @@
 
 package rules_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/collwatch/collwatch/sim"
+)
 
 // TestLongUnitTests runs the unit tests for every set of exporters.
 func TestLongUnitTests(t *testing.T) {
@@ -17,4 +21,15 @@ func TestLongRealPromtoolTests(t *testing.T) {
 	for version, promtool := range promtools(t) {
 		t.Run(version, func(t *testing.T) { runPromtool(t, promtool, nil) })
 	}
+}
+
+// TestLongRulesAgreeWithTheDaemon runs every scenario with one fault or none.
+func TestLongRulesAgreeWithTheDaemon(t *testing.T) {
+	var ids []string
+	for _, s := range sim.Scenarios() {
+		if s.ID[0] == 'S' || s.ID[0] == 'N' {
+			ids = append(ids, s.ID)
+		}
+	}
+	agree(t, ids...)
 }
