@@ -7,7 +7,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,6 +60,16 @@ type Failure struct {
 // String says the failure in a line.
 func (f Failure) String() string { return fmt.Sprintf("%s: at %s: %s", f.Test, f.At, f.Text) }
 
+// maxEvaluations and maxSamples bound a test, so that a slip of the pen takes
+// neither all memory nor for ever: a week at 30 s, and a series as long.
+const (
+	maxEvaluations = 20_160
+	maxSamples     = 100_000
+)
+
+// repeats are the numbers of samples in promtool's notation: 0+1x100.
+var repeats = regexp.MustCompile(`x([0-9]+)`)
+
 // Run runs one unit-test file and returns how many tests there were and what
 // failed. An error means that the file could not be run.
 func Run(ctx context.Context, path string) (tests int, failures []Failure, err error) {
@@ -97,6 +109,9 @@ func (f *file) run(ctx context.Context, t *test, paths []string) ([]Failure, err
 	last := time.Duration(0)
 	for _, a := range t.Alerts {
 		last = max(last, time.Duration(a.EvalTime))
+	}
+	if last/time.Duration(f.EvaluationInterval) > maxEvaluations {
+		return nil, fmt.Errorf("eval_time %s at an interval of %s: more than %d evaluations", last, f.EvaluationInterval, maxEvaluations)
 	}
 	if err := load(db, t, last); err != nil {
 		return nil, err
@@ -209,6 +224,11 @@ func load(db *embedprom.DB, t *test, last time.Duration) error {
 	p := parser.NewParser(parser.Options{})
 	sink := db.Appender()
 	for _, in := range t.Input {
+		for _, m := range repeats.FindAllStringSubmatch(in.Values, -1) {
+			if n, err := strconv.Atoi(m[1]); err != nil || n > maxSamples {
+				return fmt.Errorf("series %s: %s samples, more than %d", in.Series, m[1], maxSamples)
+			}
+		}
 		ls, values, err := p.ParseSeriesDesc(in.Series + " " + in.Values)
 		if err != nil {
 			return fmt.Errorf("series %s: %w", in.Series, err)
