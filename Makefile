@@ -89,7 +89,13 @@ e2e-long: ## tests that take over ten minutes (build tag long)
 	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -tags long -run Long -count=1 -timeout 90m $(TEST_FLAGS) $$packages
 
 .PHONY: bench
-bench: ## print the figures: time, memory and allocations of every benchmark
+bench: servers ## what an evaluation costs the daemon and its Prometheus, as a table; takes a quarter of an hour
+	@$(GO) test ./promapi -run '^$$' -bench 'Decode$$' -benchmem | grep ^Bench
+	@$(GO) test ./engine -run '^$$' -bench Tick -benchtime 3x | grep ^Bench
+	@$(GO) test ./internal/e2e -run TestFigures -count=1 -v -timeout 60m -args -figures | grep -v -e '^===' -e '^ *---' -e _test.go
+
+.PHONY: bench-all
+bench-all: ## every benchmark: time, memory and allocations
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES) | grep -v -E '^(PASS|\?|ok .*no test)'
 
 # 400 days of both kinds of cluster are 10,400 node-days. What was measured is kept in RESULTS, so that a measurement

@@ -66,20 +66,20 @@ func TestFirstHour(t *testing.T) {
 		resp.Body.Close()
 		require.Equal(t, http.StatusInternalServerError, resp.StatusCode)
 		require.Contains(t, string(body), ":2:")
-		require.Zero(t, metric(t, "http://"+r.address+"/metrics", "collwatch_config_last_reload_successful"))
+		require.Zero(t, r.metric("collwatch_config_last_reload_successful"))
 		require.NoError(t, os.WriteFile(r.config, good, 0o600))
 		require.NoError(t, r.daemon.Process.Signal(syscall.SIGHUP))
 		r.eventually("the good one is loaded by SIGHUP", 30*time.Second, func() bool {
-			return metric(t, "http://"+r.address+"/metrics", "collwatch_config_last_reload_successful") == 1
+			return r.metric("collwatch_config_last_reload_successful") == 1
 		})
 		same("after the reload")
 	})
 
 	t.Run("without Prometheus nothing resolves", func(t *testing.T) {
 		r.prometheus.Kill()
-		before := metric(t, "http://"+r.address+"/metrics", "collwatch_evaluations_total")
+		before := r.metric("collwatch_evaluations_total")
 		r.eventually("ten evaluations without data", 2*time.Minute, func() bool {
-			return metric(t, "http://"+r.address+"/metrics", "collwatch_evaluations_total") >= before+10
+			return r.metric("collwatch_evaluations_total") >= before+10
 		})
 		same("while Prometheus is down")
 		r.prometheus.Restart()

@@ -52,7 +52,7 @@ func TestMainJob(t *testing.T) {
 	r.eventually("Alertmanager says that it is silenced", 30*time.Second, func() bool {
 		return len(r.alerts()) == 1 && r.alerts()[0].Status.State == "suppressed"
 	})
-	evaluations := func() float64 { return metric(t, "http://"+r.address+"/metrics", "collwatch_evaluations_total") }
+	evaluations := func() float64 { return r.metric("collwatch_evaluations_total") }
 	until := evaluations() + 3
 	r.eventually("three more evaluations", time.Minute, func() bool { return evaluations() >= until })
 	require.Empty(t, slack.Messages(), "a silenced alert is none of Slack's business")

@@ -68,10 +68,7 @@ func startCluster(t testing.TB, of size, alertmanagerConfig string) (r *rig, scr
 	r = &rig{
 		t: t, size: of, dir: t.TempDir(), log: &syncBuffer{}, address: freeAddress(t), prometheusKind: "prometheus", offset: time.Second,
 	}
-	r.bin = filepath.Join(r.dir, "collwatch")
-	build := exec.Command("go", "build", "-o", r.bin, "../../cmd/collwatch")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	r.build()
 
 	// The job has run for a while, so that its first windows are over.
 	c, err := sim.New(sim.Options{
@@ -105,6 +102,14 @@ scrape_configs:
   - job_name: textfile
     static_configs: [{targets: [%[3]q]}]
 `, of.interval, targets.URL, strings.TrimPrefix(node.URL, "http://"))
+}
+
+// build builds the daemon.
+func (r *rig) build() {
+	r.t.Helper()
+	r.bin = filepath.Join(r.dir, "collwatch")
+	out, err := exec.Command("go", "build", "-o", r.bin, "../../cmd/collwatch").CombinedOutput()
+	require.NoError(r.t, err, "%s", out)
 }
 
 // configure writes the daemon's configuration.
@@ -157,7 +162,7 @@ func (r *rig) start() {
 			r.t.Logf("log of the daemon:\n%s", r.log)
 		}
 	})
-	r.eventually("the daemon is ready", time.Minute, func() bool {
+	r.eventually("the daemon is ready", 5*time.Minute, func() bool {
 		resp, err := http.Get("http://" + r.address + "/-/ready")
 		if err != nil {
 			return false

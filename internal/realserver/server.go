@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	readyTimeout = 60 * time.Second
+	readyTimeout = 4 * time.Minute // a large write-ahead log on a busy machine
 	pollEvery    = 50 * time.Millisecond
 	bindTries    = 3
 )
