@@ -14,9 +14,9 @@ import (
 	"github.com/collwatch/collwatch/sim"
 )
 
-// quiet is a number of evaluations within which a wrong resolve or a second
+// quietTicks is a number of evaluations within which a wrong resolve or a second
 // alert would have come.
-const quiet = 6
+const quietTicks = 6
 
 func (r *rig) evaluations() float64 {
 	r.t.Helper()
@@ -35,7 +35,7 @@ func (r *rig) afterEvaluations(n float64) {
 func (r *rig) inject() (first alert, repair func()) {
 	r.t.Helper()
 	r.afterEvaluations(2)
-	require.Empty(r.t, r.alerts(), "a healthy cluster is quiet")
+	require.Empty(r.t, r.alerts(), "a healthy cluster is quietTicks")
 	end := make(chan struct{})
 	require.NoError(r.t, r.live.Inject(untilClosed(sim.Downtrain(6, 3, 0.25, 0, 0), end), 0))
 	r.eventually("the sick NIC is an alert", 3*time.Minute, func() bool { return len(r.alerts()) > 0 })
@@ -72,10 +72,10 @@ func TestLongVictoriaMetrics(t *testing.T) {
 	first, repair := r.inject()
 
 	store.Kill()
-	r.afterEvaluations(quiet)
+	r.afterEvaluations(quietTicks)
 	r.same(first)
 	store.Restart()
-	r.afterEvaluations(quiet)
+	r.afterEvaluations(quietTicks)
 	r.same(first)
 
 	repair()
@@ -107,7 +107,7 @@ func TestLongThanos(t *testing.T) {
 
 	t.Run("a Prometheus that is down behind its sidecar", func(_ *testing.T) {
 		sides[0].prometheus.Kill()
-		r.afterEvaluations(quiet)
+		r.afterEvaluations(quietTicks)
 		r.same(first)
 		sides[0].prometheus.Restart()
 		r.eventually("the source is up again", 2*time.Minute, func() bool { return up() == 1 })
@@ -118,14 +118,14 @@ func TestLongThanos(t *testing.T) {
 		sides[1].sidecar.Kill()
 		sides[1].prometheus.Kill()
 		r.eventually("the querier has dropped the side", 3*time.Minute, func() bool { return up() == 1 && seen() > 1000 })
-		r.afterEvaluations(quiet)
+		r.afterEvaluations(quietTicks)
 		r.same(first)
 	})
 
 	t.Run("without both nothing resolves", func(_ *testing.T) {
 		sides[0].sidecar.Kill()
 		sides[0].prometheus.Kill()
-		r.afterEvaluations(quiet)
+		r.afterEvaluations(quietTicks)
 		r.same(first)
 	})
 
