@@ -31,6 +31,7 @@ func quietScenarios() []Scenario {
 		{ID: "N06", Title: "the mix of message sizes changes", After: 30 * time.Minute, Shape: R16, Hosts: 16, Prepare: prepareN06, Build: buildN06},
 		{ID: "N07", Title: "rotating pauses", After: hour, Shape: R16, Hosts: 16, Build: buildN07},
 		{ID: "N07-a", Title: "another host is slow every five minutes", After: hour, Shape: R16, Hosts: 16, Build: buildN07a},
+		{ID: "N07-b", Title: "now one and now another has a long sequence", After: hour, Shape: R16, Hosts: 16, Prepare: prepareN07b, Build: buildN07b},
 		{ID: "N08", Title: "a pipeline with a heavy last stage", After: hour, Shape: R16, Hosts: 16, Prepare: prepareN08, Build: buildN08},
 		{ID: "N08-a", Title: "three-host jobs that are slower by nature", After: 90 * time.Minute, Shape: A4, Hosts: 9, Prepare: prepareN08a},
 	}
@@ -174,6 +175,25 @@ func buildN07a(b *Build) {
 		h := order[i%len(order)]
 		start := b.Onset/2 + float64(i)*300
 		b.C.Inject(Fault{Name: "experts", Start: start, End: start + 300, Apply: func(c *Cluster, _, _ float64) { c.Host(h).Slow = 1.15 }})
+	}
+	b.T.Allowed = []string{"rotating_straggler"}
+}
+
+// prepareN07b has steps of 20 s.
+func prepareN07b(b *Build, o *Options) {
+	s := TensorData("48213", len(o.Shape.Hosts), 8)
+	s.Phases[0].Compute = 18
+	s.Phases[len(s.Phases)-1].Comm.Ops = 60
+	o.Jobs = []JobSpec{s}
+}
+
+// buildN07b gives one rank in most steps a sequence that takes seconds more.
+func buildN07b(b *Build) {
+	j := b.C.Jobs[0]
+	rng := stream(b.P.Seed, "sequences")
+	for t := 0.0; t < b.Onset+3600; t += 15 + 20*rng.Float64() {
+		r, extra := rng.IntN(len(j.ranks)), 3+4*rng.Float64()
+		b.C.at(b.C.start+int64(t*1000), orderFault, func() { j.shift[r] += extra })
 	}
 	b.T.Allowed = []string{"rotating_straggler"}
 }
