@@ -60,7 +60,8 @@ type TransferOptions struct {
 // their defaults.
 type EWMAOptions struct {
 	// Lambda is the weight of a new sample, 0.3; Limit the height in robust
-	// standard deviations, 5; Phi the autocorrelation assumed, 0.5.
+	// standard deviations, 5; Phi the least autocorrelation assumed, 0.5: where
+	// residuals show a higher one, that is taken.
 	Lambda, Limit, Phi float64
 	// ScaleFloor is the least standard deviation of ln(value), 0.02.
 	ScaleFloor float64

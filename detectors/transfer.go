@@ -18,6 +18,8 @@ type transfer struct {
 	win   *windows
 	o     TransferOptions
 	chart chart
+	// noise is the autocorrelation of transfer times across hosts and inside.
+	noise [2]correlation
 	peers lists[transferRole, float64] // ln of the transfer times, sorted
 	xs    []float64
 }
@@ -33,6 +35,7 @@ type transferRole struct {
 // transferState is the state of one channel.
 type transferState struct {
 	own    baseline
+	before float32 // residual of the window before, 0 unknown
 	tau    float64 // s, of the window closed last; NaN if it is no transfer time
 	peer   float64 // s, median of the peers; NaN without
 	score  float64
@@ -148,8 +151,26 @@ func (d *transfer) measure(t *Tick, ch *channel) {
 	}
 	s.tau = least
 	if ch.seq > skipSamples {
-		s.own.update(math.Log(least), ch.end, &d.chart, t.Frozen(signals.Entity{Kind: signals.KindComm, Job: ch.group.Job}))
+		d.learn(t, ch, math.Log(least))
 	}
+}
+
+// learn judges a transfer time by the group's past. The limit follows the
+// autocorrelation that such times show here.
+func (d *transfer) learn(t *Tick, ch *channel, x float64) {
+	s, family := &ch.transfer, 0
+	if ch.group.NNodes == 1 {
+		family = 1
+	}
+	d.chart.phi = d.noise[family].phi(d.o.EWMA.Phi)
+	frozen := t.Frozen(signals.Entity{Kind: signals.KindComm, Job: ch.group.Job})
+	u := s.own.update(x, ch.end, &d.chart, frozen)
+	if math.IsNaN(u) || frozen || s.own.flags != 0 {
+		u = 0 // a change is no noise
+	} else if s.before != 0 {
+		d.noise[family].add(float64(s.before), u)
+	}
+	s.before = float32(u)
 }
 
 // group sorts the transfer times of all channels that have one by role.
