@@ -14,6 +14,16 @@ type Detectors struct {
 	EWMA EWMA `toml:"ewma"`
 	// Error counters against the fabric's.
 	Counters Counters `toml:"counters"`
+	// Operations that cost a job much and were always slower than they could be.
+	Efficiency Efficiency `toml:"efficiency"`
+}
+
+// Efficiency is the table [detectors.efficiency].
+type Efficiency struct {
+	// Share of a job's time that an operation must cost.
+	Share float64 `toml:"share" check:"positive,ratio"`
+	// Part of the bandwidth that links or other jobs of the shape allow below which it must be.
+	Part float64 `toml:"part" check:"positive,ratio"`
 }
 
 // EWMA is the table [detectors.ewma].
@@ -22,7 +32,7 @@ type EWMA struct {
 	Lambda float64 `toml:"lambda" check:"positive,ratio"`
 	// Control limit in standard deviations of the chart.
 	Limit float64 `toml:"limit" check:"positive"`
-	// Correlation of neighbouring values that is assumed; the limit widens with it.
+	// Least correlation of neighbouring values that is assumed; the limit widens with it, and with a higher one that is seen.
 	Phi float64 `toml:"phi" check:"positive,ratio"`
 	// Smallest scale, as a share of the level: without one, constant series alarm at nothing.
 	ScaleFloor float64 `toml:"scale_floor" check:"positive,ratio"`
@@ -75,5 +85,7 @@ func (d *Detectors) setDefaults() {
 		Transfer: Transfer{Effect: 0.1, PeerEffect: 0.15, PeerScore: 5},
 		EWMA:     EWMA{Lambda: 0.3, Limit: 5, Phi: 0.5, ScaleFloor: 0.02, Learn: 20},
 		Counters: Counters{Hold: 3 * minute, Factor: 10},
+
+		Efficiency: Efficiency{Share: 0.2, Part: 0.6},
 	}
 }

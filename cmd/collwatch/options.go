@@ -27,7 +27,8 @@ func detectorOptions(cfg *config.Config) detectors.Options {
 				Lambda: d.EWMA.Lambda, Limit: d.EWMA.Limit, Phi: d.EWMA.Phi, ScaleFloor: d.EWMA.ScaleFloor, WarmUp: d.EWMA.Learn,
 			},
 		},
-		Progress: detectors.ProgressOptions{InitTime: cfg.Diagnosis.StartTime.Std(), InitLimit: cfg.Diagnosis.InitStall.Std(), PauseLimit: cfg.Diagnosis.PauseExcuse.Std()},
+		Efficiency: detectors.EfficiencyOptions{Share: d.Efficiency.Share, Part: d.Efficiency.Part},
+		Progress:   detectors.ProgressOptions{InitTime: cfg.Diagnosis.StartTime.Std(), InitLimit: cfg.Diagnosis.InitStall.Std(), PauseLimit: cfg.Diagnosis.PauseExcuse.Std()},
 	}
 }
 
