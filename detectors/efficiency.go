@@ -22,6 +22,8 @@ type efficiency struct {
 	rails  *rails
 	jobs   map[string]*effJob
 	rates  map[signals.EntityID]float64 // operations per second of a member, smoothed
+	ticks  int
+	read   time.Time // when counts were read last
 }
 
 // effKind is one kind of operation of a job.
@@ -64,6 +66,9 @@ const (
 	// protocol included, in seconds: NCCL's tuning model (src/graph/tuning.cc)
 	// has 2.7 µs for LL and 14 µs for Simple per network hop of a ring.
 	hopLatency = 5e-6
+	// effEvery is every how many ticks counts and sizes are read: they hardly
+	// change. It is odd, so that dumps of every other tick are seen as well.
+	effEvery = 5
 	// opsTime is the time constant of the rate of operations.
 	opsTime = 2 * time.Minute
 )
@@ -86,8 +91,10 @@ func (d *efficiency) Observe(t *Tick, r *Report) {
 		}
 	}
 	d.transfers(t)
-	d.wires(t)
-	d.counts(t)
+	if d.ticks++; d.ticks%effEvery == 0 {
+		d.wires(t)
+		d.counts(t)
+	}
 	for _, id := range sortedKeys(d.jobs) {
 		d.report(t, r, id, d.jobs[id])
 	}
@@ -194,7 +201,8 @@ func (d *efficiency) counts(t *Tick) {
 	if f.Len() == 0 {
 		return
 	}
-	weight := 1 - math.Exp(-max(t.Elapsed, time.Second).Seconds()/opsTime.Seconds())
+	weight := 1 - math.Exp(-max(t.Time.Sub(d.read), time.Second).Seconds()/opsTime.Seconds())
+	d.read = t.Time
 	sums, n := map[*effSeries]float64{}, map[*effSeries]float64{}
 	for i, id := range f.Entity {
 		s := d.known(t.Entities.Of(id))

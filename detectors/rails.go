@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -16,6 +17,7 @@ type rails struct {
 	models          cards
 	ports           lists[string, railPort] // by host
 	hosts           map[string]hostRails
+	read            time.Time // when hosts was made
 }
 
 type railPort struct {
@@ -37,6 +39,9 @@ type railUse struct {
 	gpus  int
 }
 
+// railsEvery is how often hosts are looked at anew.
+const railsEvery = time.Minute
+
 // railUsed is the part of the traffic of the busiest NIC from which on another
 // one counts as used.
 const railUsed = 0.1
@@ -53,6 +58,10 @@ func (d *rails) update(t *Tick) {
 		c.update(t)
 	}
 	d.models.update(t)
+	if t.Time.Sub(d.read) < railsEvery {
+		return
+	}
+	d.read = t.Time
 	d.ports.reset()
 	for _, id := range d.tx.sorted(t) {
 		rate, ok := d.rate.get(t, id)
