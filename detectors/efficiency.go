@@ -315,6 +315,9 @@ func (d *efficiency) explain(f *Finding, k effKind, s *effSeries, tau float64, h
 		}
 	}
 	own, same, other, algo, peers := d.peers(f.Job, k)
+	if host.limit > 0 { // peers with faster links are no measure
+		same, other = min(same, host.limit), min(other, host.limit)
+	}
 	// The level of a job includes waiting for late members; its transfer does
 	// not. A job is inefficient only if that is slow as well.
 	own = max(own, f.Value)

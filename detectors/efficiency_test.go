@@ -78,6 +78,20 @@ func TestEfficiencyComparesJobsOfAShape(t *testing.T) {
 	require.InEpsilon(t, 0.5, fs[0].Value/fs[0].Expected, 0.1)
 }
 
+// TestEfficiencyKnowsSlowerCards: hosts of one name may have cards of two
+// generations, and a job is not slow for having the older ones.
+func TestEfficiencyKnowsSlowerCards(t *testing.T) {
+	c := snaptest.New(snaptest.Rails("gpu-%03d", 8, 8), 7)
+	b := detectors.NewBank(detectors.Options{})
+	require.Empty(t, wasted(run(c, b, 25*time.Minute)))
+	c.End(c.Shape.Job)
+	c.SetAll(signals.NICRate, 2.5e10, nil)
+	c.Shape.Bandwidth *= 0.5
+	c.Shape.ExecTime /= 0.5
+	c.AddJob("48290", c.Shape.Hosts, c.Shape.GPUs)
+	require.Empty(t, wasted(run(c, b, 40*time.Minute)))
+}
+
 func TestEfficiencyIsSilentWithoutAShare(t *testing.T) {
 	s := slowShape()
 	s.Traffic /= 6

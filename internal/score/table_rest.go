@@ -35,9 +35,9 @@ func (p *page) rules(t *Tally) {
 }
 
 func (p *page) losses(t *Tally) {
-	p.line("## Losses\n\nEvery run that was not fine.\n\n| run | expected | got |\n|---|---|---|")
+	p.line("## Losses\n\nEvery run that was not fine, and every info on a run without a fault that the truth does not allow.\n\n| run | expected | got |\n|---|---|---|")
 	for i := range t.Verdicts {
-		if v := &t.Verdicts[i]; !v.OK() {
+		if v := &t.Verdicts[i]; !v.OK() || v.Quiet && len(v.Noise) > 0 {
 			p.line("| %s | %s | %s |", v.Name, v.Expected, strings.ReplaceAll(v.Got(), "|", "/"))
 		}
 	}

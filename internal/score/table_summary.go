@@ -99,16 +99,18 @@ func (p *page) targets(t *Tally) {
 // speed is the latency by what a fault is found from.
 func (p *page) speed(t *Tally) {
 	p.line("## Time to the alert\n\nFrom the onset to the opening; faults that were there from the start are left out. A window of collective times is 30 s, so 3 and 5 of them are 90 s and 150 s.\n")
-	p.line("| found from | faults | p50 | p95 | in evaluations | target | bounded by |\n|---|---|---|---|---|---|---|")
+	p.line("| found from | faults | p50 | p95 | in evaluations | target | met | bounded by |\n|---|---|---|---|---|---|---|---|")
 	for _, k := range []struct {
-		kind, target, bound string
+		kind, target string
+		p50, p95     time.Duration // of the target, 0 for none
+		bound        string
 	}{
-		{"hard facts", "p50 ≤ 30 s", "scrapes of 15 s (NIC) and collections of 30 s (GPU); a port that was down has to stay so for a moment"},
-		{"counters and times", "p50 ≤ 90 s, p95 ≤ 150 s", "two to four windows of 30 to 45 s; bit errors have to last three minutes by definition"},
-		{"stalls", "≤ 180 s", "a file that is two and a half windows old, then 45 s in which nothing moves; a checkpoint is excused for 15 min, a start for 45"},
-		{"across jobs", "–", "the job has to begin, and to show ten windows that count"},
-		{"slow to appear", "–", "a rack that heats up over minutes, a link that recovers once in seven"},
-		{"", "p50 ≤ 90 s, p95 ≤ 150 s", "all of the above"},
+		{"hard facts", "p50 ≤ 30 s", 30 * time.Second, 0, "scrapes of 15 s (NIC), collections and scrapes of 30 s (GPU), lanes that are lost only under load, a host that has to be up again before its boot time tells"},
+		{"counters and times", "p50 ≤ 90 s, p95 ≤ 150 s", 90 * time.Second, 150 * time.Second, "two to four windows of 30 to 45 s; bit errors have to last three minutes by definition"},
+		{"stalls", "p50 ≤ 180 s", 180 * time.Second, 0, "a file that is two and a half windows old, then 45 s in which nothing moves; a checkpoint is excused for 15 min, a start for 45"},
+		{"across jobs", "–", 0, 0, "the job has to begin, and to show ten windows that count"},
+		{"slow to appear", "–", 0, 0, "a rack that heats up over minutes, a link that recovers once in seven"},
+		{"", "p50 ≤ 90 s, p95 ≤ 150 s", 90 * time.Second, 150 * time.Second, "all of the above"},
 	} {
 		vs := t.where(func(v *Verdict) bool { return !v.Quiet && (k.kind == "" || v.Kind == k.kind) })
 		l := latencies(vs)
@@ -120,7 +122,14 @@ func (p *page) speed(t *Tally) {
 			name = "all"
 		}
 		p50, p95 := quantile(l, 0.5), quantile(l, 0.95)
-		p.line("| %s | %d | %s | %s | %d / %d | %s | %s |", name, len(l), p50, p95, evaluations(p50), evaluations(p95), k.target, k.bound)
+		met := "yes"
+		switch {
+		case k.p50 == 0:
+			met = "–"
+		case p50 > k.p50 || k.p95 > 0 && p95 > k.p95:
+			met = "**no**"
+		}
+		p.line("| %s | %d | %s | %s | %d / %d | %s | %s | %s |", name, len(l), p50, p95, evaluations(p50), evaluations(p95), k.target, met, k.bound)
 	}
 	p.line("")
 }
