@@ -35,7 +35,7 @@ PACKAGES     ?= ./...
 MODULE := github.com/collwatch/collwatch
 # Days of simulated time through the line of one tick, or through PromQL, in one goroutine: the race detector would cost
 # ten times the time and find nothing that the tests of the packages do not.
-REPLAYS := ./internal/score ./rules
+REPLAYS := ./internal/score ./rules ./contrib/grafana
 
 .PHONY: help
 help: ## list the targets

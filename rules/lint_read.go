@@ -82,7 +82,36 @@ func (l *linter) rule(n *yaml.Node) (*lintRule, bool) {
 		return nil, false
 	}
 	r.expr = expr
+	l.oldNames(r)
 	return r, true
+}
+
+// oldNames reports names outside the old alphabet where the target's oldest
+// server cannot read the quotes that they need.
+func (l *linter) oldNames(r *lintRule) {
+	if l.o.Target != "prometheus-2" {
+		return
+	}
+	bad := func(name string) bool { return name != "" && !model.LegacyValidation.IsValidMetricName(name) }
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		v, ok := n.(*parser.VectorSelector)
+		if !ok || found != "" {
+			return
+		}
+		names := []string{metricOf(v)}
+		for _, m := range v.LabelMatchers {
+			names = append(names, m.Name)
+		}
+		if i := slices.IndexFunc(names, bad); i >= 0 {
+			found = names[i]
+			r.mark(v)
+		}
+	})
+	if found != "" {
+		line, column := l.position(r.place, r.offset)
+		l.report(line, column, r.name, "schema", "the name "+strconv.Quote(found)+" needs quotes, which Prometheus 2 refuses")
+	}
 }
 
 // duration reads one, 0 if there is none. One that cannot be read is reported,

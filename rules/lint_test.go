@@ -203,6 +203,16 @@ func TestFieldsOfATarget(t *testing.T) {
 	require.Equal(t, []string{"schema"}, ids(lint(text, rules.LintOptions{Target: "prometheus-2"})))
 }
 
+// TestNamesInQuotes: only newer servers read them.
+func TestNamesInQuotes(t *testing.T) {
+	text := alertFile(`{"my.metric"} > 1`)
+	require.Empty(t, lint(text))
+	require.Empty(t, lint(text, rules.LintOptions{Target: "prometheus-3"}))
+	found := lint(text, rules.LintOptions{Target: "prometheus-2"})
+	require.Equal(t, []string{"schema"}, ids(found))
+	require.Contains(t, found[0].Text, `"my.metric"`)
+}
+
 func TestUncovered(t *testing.T) {
 	o := rules.LintOptions{Metrics: []string{"x", "node_load1"}}
 	require.Empty(t, lint(alertFile("x > 1"), o))

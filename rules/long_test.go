@@ -3,8 +3,12 @@
 package rules_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/internal/realserver"
 	"github.com/collwatch/collwatch/sim"
 )
 
@@ -32,4 +36,19 @@ func TestLongRulesAgreeWithTheDaemon(t *testing.T) {
 		}
 	}
 	agree(t, ids...)
+}
+
+// TestLongRealThanos lets Thanos check the output for its ruler, with the field
+// that Prometheus does not know.
+func TestLongRealThanos(t *testing.T) {
+	thanos := realserver.Thanos(t)
+	for form, files := range outputs(t, "thanos", nil) {
+		args := []string{"tools", "rules-check"}
+		for _, f := range files {
+			args = append(args, "--rules="+f)
+		}
+		text, err := command(t, thanos, args...)
+		require.NoError(t, err, "%s: %s", form, text)
+		require.Equal(t, len(files), strings.Count(text, "result=SUCCESS"), text)
+	}
 }

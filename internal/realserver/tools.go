@@ -16,3 +16,7 @@ func Promtool(t testing.TB) string { return Binary(t, promtoolProgram) }
 
 // Vmalert returns the path of the rule evaluator of VictoriaMetrics.
 func Vmalert(t testing.TB) string { return Binary(t, vmalertProgram) }
+
+// Thanos returns the path of Thanos, whose tools check rules for its ruler. It
+// is built for long tests only.
+func Thanos(t testing.TB) string { return Binary(t, thanosProgram) }
