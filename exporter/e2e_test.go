@@ -107,6 +107,8 @@ func TestStoppedRank(t *testing.T) {
 	_, n := b.sum("process_up")
 	require.Equal(t, 4, n)
 	require.InDelta(t, 4, b.get(t, "process_up"), 0, "stopped is not dead")
+	require.InDelta(t, 1, b.get(t, "process_stopped"), 0)
+	require.InDelta(t, 1, b.get(t, "process_stopped", "global_rank="+strconv.Itoa(victim)), 0, "and the exporter says who")
 	// The neighbours say where the transfer waits: for the victim's credit or its data.
 	waiting := b.get(t, "proxy_steps", rankIs(victim-1), "peer=2", "direction=send", "phase=peer_wait") +
 		b.get(t, "proxy_steps", rankIs(victim-1), "peer=2", "direction=send", "phase=wire")
