@@ -27,6 +27,7 @@ type Message struct {
 	Posted      time.Time
 
 	metadata string
+	payload  payload // as it looks now
 }
 
 // payload is what chat.postMessage, chat.update and a webhook have in common.
@@ -98,6 +99,7 @@ func (s *Server) postMessage(w http.ResponseWriter, form url.Values) {
 		return
 	}
 	m := s.add(id, p.phone(), body, color)
+	m.payload = p
 	m.Thread, m.Broadcast = thread, form.Get("reply_broadcast") == "true"
 	m.metadata = form.Get("metadata")
 	s.logMessage(method, m)
@@ -134,7 +136,7 @@ func (s *Server) update(w http.ResponseWriter, form url.Values) {
 		s.refuse(w, method, code)
 		return
 	}
-	m.Text, m.Body, m.Color = p.Text, body, color
+	m.Text, m.Body, m.Color, m.payload = p.Text, body, color, p
 	if raw := form.Get("metadata"); raw != "" {
 		m.metadata = raw
 	}
