@@ -62,7 +62,7 @@ func (p *Page) Write(w io.Writer) error {
 		o.ablation(&p.ablated)
 	}
 	o.rules(t)
-	o.losses(t)
+	o.losses(t, &p.ablated)
 	return o.err
 }
 
@@ -71,13 +71,13 @@ func seedsOf(t *Tally) string {
 	count := map[string]int{}
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
+		if s, ok := sim.Find(v.ID); ok && s.After > longRun {
+			continue // a day
+		}
 		count[fmt.Sprint(v.ID, v.Severity)]++
 	}
 	low, high := math.MaxInt, 0
-	for id, n := range count {
-		if s, ok := sim.Find(strings.TrimRight(id, ".0123456789 ")); ok && s.After > longRun {
-			continue
-		}
+	for _, n := range count {
 		low, high = min(low, n), max(high, n)
 	}
 	if low >= high {

@@ -34,10 +34,15 @@ func (p *page) rules(t *Tally) {
 		perThousand(sum(t.where(quiet), func(v *Verdict) int { return len(v.False) }), days))
 }
 
-func (p *page) losses(t *Tally) {
-	p.line("## Losses\n\nEvery run that was not fine, and every info on a run without a fault that the truth does not allow.\n\n| run | expected | got |\n|---|---|---|")
+func (p *page) losses(t, ablated *Tally) {
+	p.line("## Losses\n\nEvery run that was not fine, and every info on a run without a fault that the truth does not allow; with other telemetry only what was said wrongly.\n\n| run | expected | got |\n|---|---|---|")
 	for i := range t.Verdicts {
 		if v := &t.Verdicts[i]; !v.OK() || v.Quiet && len(v.Noise) > 0 {
+			p.line("| %s | %s | %s |", v.Name, v.Expected, strings.ReplaceAll(v.Got(), "|", "/"))
+		}
+	}
+	for i := range ablated.Verdicts {
+		if v := &ablated.Verdicts[i]; len(v.Wrong) > 0 || v.Quiet && len(v.False) > 0 {
 			p.line("| %s | %s | %s |", v.Name, v.Expected, strings.ReplaceAll(v.Got(), "|", "/"))
 		}
 	}
