@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -207,9 +208,7 @@ func (b *builder) addOn(series string, a alert) {
 		// would resolve the other.
 		"reason": a.reason,
 	}
-	for k, v := range b.o.Labels {
-		labels[k] = v
-	}
+	maps.Copy(labels, b.o.Labels)
 	r := rule{
 		alert: alertName(b.class), expr: expr, hold: a.hold, keep: a.keep, labels: labels, comment: a.cite,
 		annotations: map[string]string{

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -52,9 +53,11 @@ func nvlinkDegraded(b *builder) {
 		return
 	}
 	expr := parts[0]
+	var exprSb55 strings.Builder
 	for _, p := range parts[1:] {
-		expr += " or " + p
+		exprSb55.WriteString(" or " + p)
 	}
+	expr += exprSb55.String()
 	rd := reading{id: signals.NVLinkErrors, details: kinds[:1]}
 	all := gpusOf(rd, 2, flat(0))
 	b.add(alert{
@@ -100,12 +103,14 @@ func telemetryGap(b *builder) {
 	}
 	const name = "target:up_lost:last"
 	recent := ""
+	var recentSb103 strings.Builder
 	for i, m := range metrics {
 		if i > 0 {
-			recent += " or "
+			recentSb103.WriteString(" or ")
 		}
-		recent += "count by (instance, job) (last_over_time(" + m + "[15m]))"
+		recentSb103.WriteString("count by (instance, job) (last_over_time(" + m + "[15m]))")
 	}
+	recent += recentSb103.String()
 	b.record(name, "exporters that answered before and do not now; it refers to its own past", "up == 0 and on (instance, job) (%s or last_over_time(%s[10m]))", recent, name)
 	up := func(h string, pts ...step) input { return raw("up", h, pts...) }
 	alive := func(h string, pts ...step) input { return raw(metrics[0], h, pts...) }

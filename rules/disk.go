@@ -121,7 +121,7 @@ func replace(path string, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("write %q: %w", path, err)
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // gone after the rename
+	defer os.Remove(tmp.Name())
 	_, err = tmp.Write(data)
 	if err == nil {
 		err = tmp.Chmod(0o644)

@@ -236,7 +236,7 @@ func TestOnlyWhatExists(t *testing.T) {
 
 func TestBadOptions(t *testing.T) {
 	o := rules.Default()
-	o.Target, o.Classes, o.Labels, o.Interval = "promethius-2", []string{"link_dwon"}, map[string]string{"severity": "x", "näme": "y"}, time.Hour
+	o.Target, o.Classes, o.Labels, o.Interval = "prometeus-2", []string{"link_dwon"}, map[string]string{"severity": "x", "näme": "y"}, time.Hour
 	_, err := rules.Generate(o)
 	for _, want := range []string{"did you mean prometheus-2?", "did you mean link_down?", `label "severity" identifies`, `label "näme"`, "interval 1h0m0s"} {
 		require.ErrorContains(t, err, want)

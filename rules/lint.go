@@ -99,7 +99,7 @@ func (l *linter) read(data []byte) {
 	case err != nil:
 		line := 1
 		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			line, _ = strconv.Atoi(m[1]) //nolint:errcheck // digits
+			line, _ = strconv.Atoi(m[1])
 		}
 		l.report(line, 1, "", "unreadable", err.Error())
 		return
@@ -173,9 +173,11 @@ var switchOff = regexp.MustCompile(`collwatch:off\s+([a-z0-9-]+(?:\s*,\s*[a-z0-9
 // switchedOff reads the comments of a rule.
 func (l *linter) switchedOff(n *yaml.Node, rule string) []string {
 	comments := n.HeadComment
+	var commentsSb176 strings.Builder
 	for _, c := range n.Content {
-		comments += "\n" + c.HeadComment + "\n" + c.LineComment
+		commentsSb176.WriteString("\n" + c.HeadComment + "\n" + c.LineComment)
 	}
+	comments += commentsSb176.String()
 	var out []string
 	for _, m := range switchOff.FindAllStringSubmatch(comments, -1) {
 		if strings.TrimSpace(m[2]) == "" {

@@ -74,16 +74,17 @@ func wrap32(r *lintRule) string {
 }
 
 func fabricMix(r *lintRule) string {
+	const efa, state = "EFA", "a port's state"
 	class := func(m string) string {
 		switch {
 		case strings.HasPrefix(m, "node_amazonefa_"):
-			return "EFA"
+			return efa
 		case strings.Contains(m, "symbol_error"), strings.Contains(m, "transmit_wait"), strings.Contains(m, "xmit_wait"), strings.Contains(m, "vl15"):
 			return "InfiniBand"
 		case strings.Contains(m, "_cnp_"), strings.Contains(m, "ecn_marked"), strings.Contains(m, "roce_"), strings.Contains(m, "pfc_"):
 			return "RoCE"
 		case m == "node_infiniband_state_id", m == "node_infiniband_physical_state_id":
-			return "a port's state"
+			return state
 		}
 		return ""
 	}
@@ -91,7 +92,7 @@ func fabricMix(r *lintRule) string {
 	r.visit(func(n parser.Node, _ []parser.Node) {
 		if b, ok := n.(*parser.BinaryExpr); ok && found == "" && b.Op != parser.LOR && b.Op != parser.LUNLESS {
 			l, h := class(anyMetric(b.LHS)), class(anyMetric(b.RHS))
-			if l != "" && h != "" && l != h && !(l == "a port's state" && h != "EFA") && !(h == "a port's state" && l != "EFA") {
+			if l != "" && h != "" && l != h && (l != state || h == efa) && (h != state || l == efa) {
 				found = "counters of " + l + " and of " + h + " are asked of one port"
 				r.mark(b)
 			}

@@ -206,11 +206,11 @@ func (l *linter) schema(root *yaml.Node, resource bool) {
 // read as it is, or that of the rule.
 func (l *linter) placeOf(root *yaml.Node, m []string, resource bool) (line, column int) {
 	if m[1] != "" && !resource {
-		line, _ = strconv.Atoi(m[1])   //nolint:errcheck // digits
-		column, _ = strconv.Atoi(m[2]) //nolint:errcheck // digits
+		line, _ = strconv.Atoi(m[1])
+		column, _ = strconv.Atoi(m[2])
 		return line, column
 	}
-	index, _ := strconv.Atoi(m[4]) //nolint:errcheck // digits, or none
+	index, _ := strconv.Atoi(m[4])
 	for _, g := range child(root, "groups").Content {
 		name, list := child(resolve(g), "name"), child(resolve(g), "rules")
 		if name != nil && list != nil && name.Value == m[3] && index > 0 && index <= len(list.Content) {

@@ -194,7 +194,12 @@ func (b *builder) one(s source, rd reading) string {
 	case signals.KindComm, signals.KindRank:
 		v = relabel(v, "gpu", cols.Device, gpuPattern, "GPU$1")
 		for _, f := range [][2]string{
-			{"job_id", cols.Job}, {"comm", cols.Comm}, {"op", cols.Op}, {"size", cols.Size}, {"nranks", cols.NRanks}, {"n_nodes", cols.NNodes},
+			{"job_id", cols.Job},
+			{"comm", cols.Comm},
+			{"op", cols.Op},
+			{"size", cols.Size},
+			{"nranks", cols.NRanks},
+			{"n_nodes", cols.NNodes},
 			{"algo", strings.ReplaceAll(cols.Algo, "+", "|")},
 		} {
 			if f[1] != "" && f[1] != "-" {

@@ -147,7 +147,7 @@ func ClassNames() []string {
 func alertName(class string) string {
 	var b strings.Builder
 	b.WriteString("Collwatch")
-	for _, word := range strings.Split(class, "_") {
+	for word := range strings.SplitSeq(class, "_") {
 		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,9 +108,7 @@ func (b *builder) series(i input) []sample {
 			ls[first] = v
 		}
 	}
-	for k, v := range i.labels {
-		ls[k] = v
-	}
+	maps.Copy(ls, i.labels)
 	for _, w := range append(slices.Clone(s.d.Where), s.r.Where...) {
 		if l, v, ok := strings.Cut(w, "="); ok {
 			ls[l] = v
@@ -193,9 +192,7 @@ func labelPairs(m map[string]string, pairs ...string) []string {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		all[pairs[i]] = pairs[i+1]
 	}
-	for k, v := range m {
-		all[k] = v
-	}
+	maps.Copy(all, m)
 	var names []string
 	for k := range all {
 		names = append(names, k)

@@ -30,7 +30,10 @@ type want struct {
 	labels                 map[string]string // further ones
 }
 
+//nolint:unparam // it reads like the alert
 func on(host, device string, v float64) want { return want{host: host, device: device, value: v} }
+
+//nolint:unparam // it reads like the alert
 func gpuOn(host string, index int, v float64) want {
 	return want{host: host, gpu: "GPU" + strconv.Itoa(index), value: v}
 }

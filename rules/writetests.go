@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,10 +105,8 @@ func (c *builtCase) expected() (*yaml.Node, error) {
 // hasJob says that the inputs tell of a job.
 func hasJob(in []sample) bool {
 	for _, s := range in {
-		for _, v := range s.labels {
-			if v == testJob {
-				return true
-			}
+		if slices.Contains(s.labels, testJob) {
+			return true
 		}
 	}
 	return false

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/grafana/grafana-foundation-sdk/go/cog"
 	"github.com/grafana/grafana-foundation-sdk/go/common"
 	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 
@@ -66,6 +65,7 @@ const folderTag = "collwatch"
 
 func (p page) build() (File, error) {
 	f := File{Name: p.file + ".json"}
+	//nolint:staticcheck // Grafana before 12 reads only this form of a dashboard
 	b := dashboard.NewDashboardBuilder(p.title).Uid("collwatch-"+p.file).Description(p.about).Tags([]string{folderTag}).
 		Time("now-3h", "now").Refresh("30s").Timezone(common.TimeZoneBrowser).Tooltip(dashboard.DashboardCursorSyncCrosshair).
 		WithVariable(dashboard.NewDatasourceVariableBuilder("datasource").Label("Prometheus").Type("prometheus")).
@@ -73,10 +73,10 @@ func (p page) build() (File, error) {
 	for _, v := range p.variables {
 		query := fmt.Sprintf("label_values(%s, %s)", v.metric, v.name)
 		q := dashboard.NewQueryVariableBuilder(v.name).Label(v.label).Datasource(source()).Refresh(dashboard.VariableRefreshOnTimeRangeChanged).
-			Sort(dashboard.VariableSortAlphabeticalAsc).Query(dashboard.StringOrMap{String: cog.ToPtr(query)})
+			Sort(dashboard.VariableSortAlphabeticalAsc).Query(dashboard.StringOrMap{String: new(query)})
 		if v.all {
 			q = q.IncludeAll(true).AllValue(".*").Current(dashboard.VariableOption{
-				Text: dashboard.StringOrArrayOfString{String: cog.ToPtr("All")}, Value: dashboard.StringOrArrayOfString{String: cog.ToPtr("$__all")},
+				Text: dashboard.StringOrArrayOfString{String: new("All")}, Value: dashboard.StringOrArrayOfString{String: new("$__all")},
 			})
 		}
 		b = b.WithVariable(q)
@@ -104,5 +104,5 @@ func (p page) build() (File, error) {
 
 // source is the choice of the reader.
 func source() common.DataSourceRef {
-	return common.DataSourceRef{Type: cog.ToPtr("prometheus"), Uid: cog.ToPtr("${datasource}")}
+	return common.DataSourceRef{Type: new("prometheus"), Uid: new("${datasource}")}
 }

@@ -55,7 +55,7 @@ func TestDashboardsMeetTheSchema(t *testing.T) {
 	plugins.RegisterDefaultPlugins()
 	uids := map[string]bool{}
 	for _, f := range dashboards(t) {
-		var d dashboard.Dashboard
+		var d dashboard.Dashboard //nolint:staticcheck // the form that older versions of Grafana read
 		if err := d.UnmarshalJSONStrict(f.Data); err != nil {
 			require.Empty(t, strings.TrimSpace(err.Error()), f.Name) // the SDK makes an error without text of a row
 		}
@@ -82,7 +82,7 @@ func TestDashboardsMeetTheSchema(t *testing.T) {
 				}
 			}
 		}
-		err := new(dashboard.Dashboard).UnmarshalJSONStrict([]byte(strings.Replace(string(f.Data), `"title"`, `"titel"`, 1)))
+		err := d.UnmarshalJSONStrict([]byte(strings.Replace(string(f.Data), `"title"`, `"titel"`, 1)))
 		require.ErrorContains(t, err, "titel", "the schema is looked at")
 	}
 }

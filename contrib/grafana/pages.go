@@ -67,14 +67,20 @@ func job(series []rules.Series) page {
 			{"Members of its collectives", []panel{
 				{kind: note, title: "How to read this", span: 24, about: "In a collective all members end together. Who arrives last has the **shortest** time: the others wait for it. " +
 					"*Lateness* is how much less a member waited than the one that waited longest. *Transfer* is the least time of a member within ten minutes: what it takes when nobody is late."},
-				{kind: heat, title: "Lateness", unit: "s", legend: "{{host}}/{{gpu}}", span: 24,
-					expr: fmt.Sprintf("avg by (host, gpu) (max by (%s) (%s) - on (%s) group_right () %s)", group, times, group, times)},
-				{kind: heat, title: "Transfer", unit: "s", legend: "{{host}}/{{gpu}}", span: 24,
-					expr: fmt.Sprintf("avg by (host, gpu) (min_over_time(%s[10m]))", times)},
+				{
+					kind: heat, title: "Lateness", unit: "s", legend: "{{host}}/{{gpu}}", span: 24,
+					expr: fmt.Sprintf("avg by (host, gpu) (max by (%s) (%s) - on (%s) group_right () %s)", group, times, group, times),
+				},
+				{
+					kind: heat, title: "Transfer", unit: "s", legend: "{{host}}/{{gpu}}", span: 24,
+					expr: fmt.Sprintf("avg by (host, gpu) (min_over_time(%s[10m]))", times),
+				},
 				{kind: heat, title: "Time inside collectives", unit: "s", legend: "{{host}}/{{gpu}}", span: 24, expr: "avg by (host, gpu) (" + times + ")"},
-				{title: "Time of each communicator: fastest, middle and slowest member", unit: "s", legend: "{{comm}} {{op}} {{size}} q{{q}}", span: 24,
+				{
+					title: "Time of each communicator: fastest, middle and slowest member", unit: "s", legend: "{{comm}} {{op}} {{size}} q{{q}}", span: 24,
 					expr: fmt.Sprintf(`label_replace(min by (%s) (%s), "q", "0", "", "") or label_replace(quantile by (%s) (0.5, %s), "q", "0.5", "", "") or label_replace(max by (%s) (%s), "q", "1", "", "")`,
-						group, times, group, times, group, times)},
+						group, times, group, times, group, times),
+				},
 			}},
 			{"NICs of its hosts", onHosts("nic_port", signals.NICTx, signals.NICRate, signals.NICSymbolErrors)},
 			{"GPUs of its hosts", onHosts("gpu", signals.GPUSMClock, signals.GPUTemp, signals.GPUTensorActive)},
@@ -138,23 +144,29 @@ func daemon() page {
 				{kind: number, title: "Series read", expr: "collwatch_series_seen", legend: "{{instance}}", span: 6},
 				{kind: number, title: "Findings", expr: "collwatch_findings", legend: "{{instance}}", span: 6},
 				{kind: number, title: "Verdicts", expr: "collwatch_verdicts", legend: "{{instance}}", span: 6},
-				{title: "Duration, and its part spent reading", unit: "s", legend: "{{part}}",
+				{
+					title: "Duration, and its part spent reading", unit: "s", legend: "{{part}}",
 					expr: `label_replace(rate(collwatch_evaluation_duration_seconds_sum[5m]) / rate(collwatch_evaluation_duration_seconds_count[5m]), "part", "all", "", "") or ` +
-						`label_replace(rate(collwatch_evaluation_query_seconds_sum[5m]) / rate(collwatch_evaluation_query_seconds_count[5m]), "part", "reading", "", "")`},
+						`label_replace(rate(collwatch_evaluation_query_seconds_sum[5m]) / rate(collwatch_evaluation_query_seconds_count[5m]), "part", "reading", "", "")`,
+				},
 				{title: "Evaluations that conclude nothing", unit: "cps", expr: "rate(collwatch_evaluation_failures_total[5m])", legend: "{{reason}}"},
 				{title: "Evaluations left out", unit: "cps", expr: "rate(collwatch_evaluations_missed_total[5m])", legend: "{{instance}}"},
 			}},
 			{"Sources", []panel{
 				{title: "Whether a source answers", expr: "collwatch_source_up", legend: "{{source}}"},
 				{title: "Errors", unit: "cps", expr: "rate(collwatch_source_errors_total[5m])", legend: "{{source}} {{class}}"},
-				{title: "Time of requests", unit: "s", legend: "{{source}} {{code}}",
-					expr: "sum by (source, code) (rate(collwatch_source_request_duration_seconds_sum[5m])) / (sum by (source, code) (rate(collwatch_source_request_duration_seconds_count[5m])) > 0)"},
+				{
+					title: "Time of requests", unit: "s", legend: "{{source}} {{code}}",
+					expr: "sum by (source, code) (rate(collwatch_source_request_duration_seconds_sum[5m])) / (sum by (source, code) (rate(collwatch_source_request_duration_seconds_count[5m])) > 0)",
+				},
 				{title: "Samples", unit: "cps", expr: "rate(collwatch_source_samples_total[5m])", legend: "{{source}}"},
 			}},
 			{"What it sees", []panel{
 				{kind: list, title: "How well each class can be diagnosed: 2 fully, 1 coarsely, 0 not at all", expr: "max by (class) (collwatch_coverage_class_level)"},
-				{kind: list, title: "Signals with less than was expected", unit: "percentunit",
-					expr: "sum by (signal) (collwatch_coverage_entities) / (sum by (signal) (collwatch_coverage_expected_entities) > 0)"},
+				{
+					kind: list, title: "Signals with less than was expected", unit: "percentunit",
+					expr: "sum by (signal) (collwatch_coverage_entities) / (sum by (signal) (collwatch_coverage_expected_entities) > 0)",
+				},
 				{title: "Statements that something cannot be judged", expr: "collwatch_detector_blind", legend: "{{detector}}"},
 				{title: "Inputs that are missing", expr: "collwatch_input_gaps", legend: "{{reason}}"},
 			}},

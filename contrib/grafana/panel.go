@@ -113,11 +113,11 @@ func legendOf(level string) string {
 }
 
 // of are the series of a level, with a panel made of each.
-func of(series []rules.Series, level string, make func(s rules.Series) panel) []panel {
+func of(series []rules.Series, level string, show func(s rules.Series) panel) []panel {
 	var out []panel
 	for _, s := range series {
 		if s.Level == level {
-			p := make(s)
+			p := show(s)
 			if p.title == "" {
 				p.title = titleOf(s)
 			}

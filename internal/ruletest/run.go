@@ -105,7 +105,7 @@ func (f *file) run(ctx context.Context, t *test, paths []string) ([]Failure, err
 	if err != nil {
 		return nil, err
 	}
-	defer db.Close() //nolint:errcheck // a temporary folder
+	defer db.Close()
 	last := time.Duration(0)
 	for _, a := range t.Alerts {
 		last = max(last, time.Duration(a.EvalTime))
