@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
+	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/incidents/state"
 )
@@ -18,7 +19,8 @@ func explainCommand(app *kingpin.Application) (string, action) {
 	id := cmd.Arg("incident", "Its id, or the first letters of it. Without one, all open incidents are listed.").String()
 	path := configFlag(cmd, defaultConfig)
 	return cmd.FullCommand(), func(_ context.Context, e *env) error {
-		cfg, err := loadConfig(*path)
+		// The state tells; whoever asks need not be able to read the secrets.
+		cfg, err := loadConfig(*path, config.SkipFiles())
 		if err != nil {
 			return err
 		}

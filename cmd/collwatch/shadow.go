@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/incidents/state"
 )
@@ -21,7 +22,8 @@ func shadowCommand(app *kingpin.Application) (string, action) {
 	path := configFlag(cmd, defaultConfig)
 	class := cmd.Flag("class", "Only this class.").String()
 	return cmd.FullCommand(), func(_ context.Context, e *env) error {
-		cfg, err := loadConfig(*path)
+		// The state tells; whoever asks need not be able to read the secrets.
+		cfg, err := loadConfig(*path, config.SkipFiles())
 		if err != nil {
 			return err
 		}

@@ -94,7 +94,7 @@ func wrongConfiguration(t *testing.T, h *host) {
 	h.rewrite("[global]\nintervall = \"15s\"\n")
 	out, err := h.Try("systemctl", "start", "collwatch")
 	require.Error(t, err, out)
-	require.Contains(t, h.journal(), "intervall", "the journal says which key")
+	h.eventually("the journal says which key", 10*time.Second, func() bool { return strings.Contains(h.journal(), "intervall") })
 	h.Run("systemctl", "stop", "collwatch")
 	h.Run("systemctl", "reset-failed", "collwatch")
 	h.rewrite(string(shipped))
@@ -113,9 +113,11 @@ func configured(t *testing.T, h *host) {
 	h.Write("/etc/systemd/system/collwatch.service.d/credentials.conf",
 		"[Service]\nLoadCredential=prometheus-token:/etc/credstore/collwatch.prometheus-token\n")
 	h.Run("systemctl", "daemon-reload")
-	h.Run("collwatch", "check-config", "--config", "/etc/collwatch/config.toml")
-	// By hand the credential is the file itself.
+	h.Run("collwatch", "check-config", "--skip-files", "--config", "/etc/collwatch/config.toml")
+	// By hand a folder with files of the credentials' names stands in for systemd's.
 	h.Write("/root/creds/prometheus-token", token)
+	byHand := []string{"env", "CREDENTIALS_DIRECTORY=/root/creds"}
+	h.Run(append(byHand, "collwatch", "check-config", "--config", "/etc/collwatch/config.toml")...)
 	report := h.Run("env", "CREDENTIALS_DIRECTORY=/root/creds", "collwatch", "coverage", "--config", "/etc/collwatch/config.toml")
 	require.Contains(t, report, "nic_rate")
 	require.Contains(t, report, "coll_exec_time")
@@ -156,7 +158,7 @@ func reloaded(t *testing.T, h *host) {
 func crashed(t *testing.T, h *host) {
 	before := h.alerts()
 	pid := h.show("MainPID")
-	h.Run("kill", "-KILL", pid)
+	h.Run("sh", "-c", "kill -KILL "+pid)
 	h.eventually("systemd starts it again", time.Minute, func() bool {
 		return h.show("ActiveState") == "active" && h.show("MainPID") != pid
 	})

@@ -14,6 +14,9 @@ func StartVictoriaMetrics(t testing.TB, config string, flags ...string) *Server 
 		write(t, s.Dir, "scrape.yml", config)
 		return override([]string{
 			"-promscrape.config=scrape.yml",
+			// It knows no refresh_interval in the file.
+			"-promscrape.config.strictParse=false",
+			"-promscrape.httpSDCheckInterval=10s",
 			"-storageDataPath=data",
 			"-retentionPeriod=50y",
 			"-httpListenAddr=127.0.0.1:" + port,
