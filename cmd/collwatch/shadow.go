@@ -10,8 +10,8 @@ import (
 
 	"github.com/alecthomas/kingpin/v2"
 
-	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/incidents/state"
 )
