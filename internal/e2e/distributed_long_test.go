@@ -35,7 +35,7 @@ func (r *rig) afterEvaluations(n float64) {
 func (r *rig) inject() (first alert, repair func()) {
 	r.t.Helper()
 	r.afterEvaluations(2)
-	require.Empty(r.t, r.alerts(), "a healthy cluster is quietTicks")
+	require.Empty(r.t, r.alerts(), "a healthy cluster is quiet")
 	end := make(chan struct{})
 	require.NoError(r.t, r.live.Inject(untilClosed(sim.Downtrain(6, 3, 0.25, 0, 0), end), 0))
 	r.eventually("the sick NIC is an alert", 3*time.Minute, func() bool { return len(r.alerts()) > 0 })
