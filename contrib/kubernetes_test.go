@@ -154,7 +154,7 @@ func TestDaemonManifestFitsTogether(t *testing.T) {
 			require.Equal(t, one[core.PersistentVolumeClaim](t, file).Name, v.PersistentVolumeClaim.ClaimName)
 		}
 	}
-	require.Equal(t, int64(*pod.Spec.SecurityContext.RunAsUser), *pod.Spec.SecurityContext.FSGroup, "it may write its state")
+	require.Equal(t, *pod.Spec.SecurityContext.RunAsUser, *pod.Spec.SecurityContext.FSGroup, "it may write its state")
 	require.Contains(t, pod.Spec.Containers[0].Args, "--config=/etc/collwatch/collwatch.toml")
 
 	service := one[core.Service](t, file)

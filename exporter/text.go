@@ -20,7 +20,7 @@ import (
 func textHandler(g prometheus.Gatherer, next http.Handler, inFlight int) http.Handler {
 	free := make(chan struct{}, inFlight)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		format := expfmt.Negotiate(r.Header)
+		format := expfmt.NegotiateAccept(r.Header, expfmt.DefaultAcceptedFormats()...)
 		if format.FormatType() != expfmt.TypeTextPlain {
 			next.ServeHTTP(w, r)
 			return

@@ -33,7 +33,7 @@ func TestEveryFieldIsRestored(t *testing.T) {
 	want, _ := d.m.Find(inc.ID)
 	want.Verdict.Suspects[0].Score = got.Verdict.Suspects[0].Score
 	require.Equal(t, fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got))
-	require.Equal(t, `{"ts":"1.2"}`, string(got.Deliveries["slack/C1"]))
+	require.JSONEq(t, `{"ts":"1.2"}`, string(got.Deliveries["slack/C1"]))
 	require.Equal(t, want.Verdict.Evidence[1].Signal, got.Verdict.Evidence[1].Signal, "signals are kept by name")
 	require.Len(t, got.Raises, 1)
 }

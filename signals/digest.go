@@ -12,7 +12,7 @@ func (r *Reader) digest(at time.Time, warming bool) *Snapshot {
 	for i := range r.answers {
 		r.firstPass(&r.answers[i])
 	}
-	r.jobs.relate(r, r.now)
+	r.jobs.relate(r)
 	r.bindAll()
 	r.dumps.settle(r.tick, r.ident)
 	if epoch := r.ident.epoch; r.ordinals() != epoch {

@@ -80,7 +80,7 @@ const (
 )
 
 // relate works out which relations hold.
-func (t *jobTable) relate(r *Reader, now int64) {
+func (t *jobTable) relate(r *Reader) {
 	for i := range t.records {
 		rec := &t.records[i]
 		t.newest[rec.dialect] = max(t.newest[rec.dialect], rec.lastT)

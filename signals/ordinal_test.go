@@ -13,9 +13,9 @@ import (
 
 // process is one process as the Inspector shows it.
 type process struct {
-	job, pod string
-	ordinal  int // what CUDA calls its GPU
-	gpu      int // what the driver calls it
+	job     string
+	ordinal int // what CUDA calls its GPU
+	gpu     int // what the driver calls it
 	// It lives and writes its file every second scrape; what it leaves behind
 	// is served until gone.
 	from, to, gone int

@@ -71,7 +71,7 @@ func (j *Job) emitMember(t *target, now int64, cs *commState, r int, send bool) 
 	const p = "collwatch_nccl_"
 	t.put(&o.ops, k.ops, p+"ops_completed_total", o.kind...)
 	t.put(&o.bytes, k.ops*cs.payload(), p+"bytes_total", o.kind...)
-	t.put(&o.busy, k.busy, p+"busy_seconds_total", append(o.kind[:len(o.kind):len(o.kind)], "timing", "gpu")...)
+	t.put(&o.busy, k.busy, p+"busy_seconds_total", append(slices.Clip(o.kind), "timing", "gpu")...)
 	if cs.pipe != nil || j.numberedBy(cs) != cs {
 		return
 	}
@@ -80,12 +80,12 @@ func (j *Job) emitMember(t *target, now int64, cs *commState, r int, send bool) 
 	if waits {
 		enqueued++
 	}
-	seq := append(o.labels[:len(o.labels):len(o.labels)], "op", cs.spec.Op)
+	seq := append(slices.Clip(o.labels), "op", cs.spec.Op)
 	t.put(&o.enqueued, enqueued, p+"last_enqueued_seq", seq...)
 	t.put(&o.done, done, p+"last_completed_seq", seq...)
 	if waits {
 		state := append(seq, "state", "running")
-		t.put(&o.inflight, 1, p+"inflight_ops", append(o.labels[:len(o.labels):len(o.labels)], "state", "running")...)
+		t.put(&o.inflight, 1, p+"inflight_ops", append(slices.Clip(o.labels), "state", "running")...)
 		t.put(&o.age, float64(now-j.phaseEnd)/1000, p+"oldest_inflight_age_seconds", state...)
 	}
 }
@@ -131,7 +131,7 @@ func (j *Job) pluginLabels(cs *commState, r int, send bool) (member, kind []stri
 	}
 	algo, proto, _ := strings.Cut(cs.spec.Algo, "_")
 	size := uint64(math.Max(1, cs.payload()))
-	kind = append(member[:len(member):len(member)], "op", op, "size_class", strconv.FormatUint(1<<bits.Len64(size-1), 10))
+	kind = append(slices.Clip(member), "op", op, "size_class", strconv.FormatUint(1<<bits.Len64(size-1), 10))
 	if cs.pipe == nil {
 		kind = append(kind, "algo", algo, "proto", proto)
 	}

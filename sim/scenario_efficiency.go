@@ -4,10 +4,10 @@ import "time"
 
 func efficiencyScenarios() []Scenario {
 	return []Scenario{
-		{ID: "I01", Title: "many small messages", After: 10 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(b *Build, o *Options) { prepareI01(o, 4000) }, Build: func(b *Build) { b.wasteful("small_messages") }},
-		{ID: "I01-a", Title: "many small messages that cost little", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(b *Build, o *Options) { prepareI01(o, 300) }},
-		{ID: "I02", Title: "one rail of eight since the start", After: 10 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(b *Build, o *Options) { prepareI02(o, 45, 1) }, Build: func(b *Build) { b.wasteful("single_rail") }},
-		{ID: "I02-a", Title: "far below the links, and nothing to compare with", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(b *Build, o *Options) { prepareI02(o, 170, 0) }},
+		{ID: "I01", Title: "many small messages", After: 10 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { prepareI01(o, 4000) }, Build: func(b *Build) { b.wasteful("small_messages") }},
+		{ID: "I01-a", Title: "many small messages that cost little", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { prepareI01(o, 300) }},
+		{ID: "I02", Title: "one rail of eight since the start", After: 10 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { prepareI02(o, 45, 1) }, Build: func(b *Build) { b.wasteful("single_rail") }},
+		{ID: "I02-a", Title: "far below the links, and nothing to compare with", After: 20 * time.Minute, Shape: R16, Hosts: 16, Prepare: func(_ *Build, o *Options) { prepareI02(o, 170, 0) }},
 		{ID: "I03", Title: "an algorithm that its peers do without", After: 35 * time.Minute, Shape: A4, Hosts: 4, Prepare: func(b *Build, o *Options) { prepareI03(b, o, 38) }, Build: buildI03},
 		{ID: "I03-a", Title: "another algorithm, nearly as fast", After: 35 * time.Minute, Shape: A4, Hosts: 4, Prepare: func(b *Build, o *Options) { prepareI03(b, o, 66) }},
 	}

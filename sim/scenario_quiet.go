@@ -180,7 +180,7 @@ func buildN07a(b *Build) {
 }
 
 // prepareN07b has steps of 20 s.
-func prepareN07b(b *Build, o *Options) {
+func prepareN07b(_ *Build, o *Options) {
 	s := TensorData("48213", len(o.Shape.Hosts), 8)
 	s.Phases[0].Compute = 18
 	s.Phases[len(s.Phases)-1].Comm.Ops = 60

@@ -152,8 +152,10 @@ func TestSlurmAgainstCables(t *testing.T) {
 func TestUplinksTurnTowardsHosts(t *testing.T) {
 	o := railLive(2, four, named)
 	o.Uplinks = []Uplink{
-		{Switch: "spine-1", Port: "1", Peer: "leaf-r0", PeerPort: "33"}, {Switch: "leaf-r0", Port: "33", Peer: "spine-1", PeerPort: "1"},
-		{Switch: "leaf-r0", Port: "34", Peer: "spine-1", PeerPort: "2"}, {Switch: "core", Port: "1", Peer: "spine-1", PeerPort: "60"},
+		{Switch: "spine-1", Port: "1", Peer: "leaf-r0", PeerPort: "33"},
+		{Switch: "leaf-r0", Port: "33", Peer: "spine-1", PeerPort: "1"},
+		{Switch: "leaf-r0", Port: "34", Peer: "spine-1", PeerPort: "2"},
+		{Switch: "core", Port: "1", Peer: "spine-1", PeerPort: "60"},
 	}
 	f := fabricOf(o, textOf(t, 0, "slurm_conf", "", "SwitchName=leaf-r0 Nodes=gpu-[001-002]\nSwitchName=spine-1 Switches=leaf-r0\n"))
 	require.Len(t, f.Uplinks("leaf-r0"), 2, "each cable once, and no tree beside cables")

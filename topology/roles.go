@@ -1,5 +1,7 @@
 package topology
 
+import "slices"
+
 // candidates are the NICs of a host that may carry collectives: those that the
 // host itself shows, where it shows any.
 func candidates(nics []ObservedNIC) []ObservedNIC {
@@ -53,12 +55,12 @@ func computeNICs(nics []ObservedNIC, gpus int) []ObservedNIC {
 	}
 	surplus := len(best) - len(best)/gpus*gpus
 	var out []ObservedNIC
-	for i := len(best) - 1; i >= 0; i-- {
-		if surplus > 0 && best[i].Rate != common {
+	for _, b := range slices.Backward(best) {
+		if surplus > 0 && b.Rate != common {
 			surplus--
 			continue
 		}
-		out = append([]ObservedNIC{best[i]}, out...)
+		out = append([]ObservedNIC{b}, out...)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -280,8 +281,8 @@ func (f *frame) band(low, high curve) string {
 	for i, p := range up {
 		fmt.Fprintf(&b, "%s%g %g", map[bool]string{true: "M", false: "L"}[i == 0], f.x(p.T), f.y(p.V))
 	}
-	for i := len(down) - 1; i >= 0; i-- {
-		fmt.Fprintf(&b, "L%g %g", f.x(down[i].T), f.y(down[i].V))
+	for _, d := range slices.Backward(down) {
+		fmt.Fprintf(&b, "L%g %g", f.x(d.T), f.y(d.V))
 	}
 	return b.String() + "Z"
 }
@@ -290,8 +291,10 @@ func (f *frame) band(low, high curve) string {
 func (f *frame) times() []tick {
 	length := time.Duration(f.end-f.start) * time.Millisecond
 	step := day
-	for _, d := range []time.Duration{time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-		time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour} {
+	for _, d := range []time.Duration{
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 12 * time.Hour,
+	} {
 		if int64(length/d) <= xTicks {
 			step = d
 			break

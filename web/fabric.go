@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/incidents"
@@ -291,11 +292,13 @@ func list(names []string) string {
 		return fmt.Sprintf("%s and %d more", list(names[:most]), len(names)-most)
 	}
 	out := ""
+	var outSb294 strings.Builder
 	for i, n := range names {
 		if i > 0 {
-			out += ", "
+			outSb294.WriteString(", ")
 		}
-		out += n
+		outSb294.WriteString(n)
 	}
+	out += outSb294.String()
 	return out
 }

@@ -119,5 +119,5 @@ func (s *Site) asset(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "max-age=300")
-	_, _ = w.Write(data) // the client went away
+	_, _ = w.Write(data) //nolint:gosec // a file of the program; an error means that the client went away
 }

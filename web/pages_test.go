@@ -122,7 +122,7 @@ func TestStatusIsHonest(t *testing.T) {
 		"nothing yet": {func(r *rig) { r.ticks, r.state, r.inc = nil, nil, fixed{} }, "starting"},
 		"failed":      {func(r *rig) { r.ticks[0].Err = errors.New("boom") }, "incidents keep their state"},
 		"old":         {func(r *rig) { r.now = r.now.Add(time.Hour) }, "what follows is old"},
-		"blind":       {func(r *rig) {}, "partly blind"},
+		"blind":       {func(*rig) {}, "partly blind"},
 		"fine":        {func(r *rig) { r.state.Blind = nil }, "current"},
 	}
 	for name, tt := range tests {

@@ -70,7 +70,7 @@ func FuzzOperand(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.True(t, (o.file != "") != (o.job != "" || !o.from.IsZero()), "%+v", o)
+		require.NotEqual(t, (o.file != ""), (o.job != "" || !o.from.IsZero()), "%+v", o)
 		require.Equal(t, o.from.IsZero(), o.to.IsZero())
 		if !o.from.IsZero() {
 			require.True(t, o.to.After(o.from))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -34,8 +35,8 @@ func nodeLabels(cfg *config.Config) [][2]string {
 		name string
 		keys []string
 	}{{parse.Rack, l.Rack}, {parse.Leaf, l.Leaf}, {parse.Pod, l.Spine}, {parse.Domain, l.Domain}} {
-		for i := len(level.keys) - 1; i >= 0; i-- {
-			out = append(out, [2]string{level.keys[i], level.name})
+		for _, v := range slices.Backward(level.keys) {
+			out = append(out, [2]string{v, level.name})
 		}
 	}
 	return out

@@ -98,8 +98,8 @@ func metricsIn(t *testing.T, data []byte) []string {
 // and again.
 func scrapes(t *testing.T, n int) func(yield func([]byte) bool) {
 	t.Helper()
-	alertmanager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "[]") //nolint:errcheck // the client is gone
+	alertmanager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "[]")
 	}))
 	t.Cleanup(alertmanager.Close)
 	file := filepath.Join(t.TempDir(), "collwatch.toml")

@@ -128,10 +128,10 @@ func rulesTestCommand(app *kingpin.Application) (string, action) {
 	return cmd.FullCommand(), func(ctx context.Context, e *env) error {
 		list := *files
 		if len(list) == 0 {
-			list, _ = filepath.Glob(filepath.Join("rules", "tests", "*_test.yaml")) //nolint:errcheck // the pattern is a constant
+			list, _ = filepath.Glob(filepath.Join("rules", "tests", "*_test.yaml"))
 		}
 		if len(list) == 0 {
-			return usageError(fmt.Errorf("no unit-test files: name some, or generate them first"))
+			return usageError(errors.New("no unit-test files: name some, or generate them first"))
 		}
 		bad := 0
 		for _, f := range list {

@@ -44,7 +44,7 @@ func (b *built) dist(t *testing.T, v string) string {
 	}
 	b.once.Do(func() {
 		// Not the test's own: it is shared, and outlives the first user.
-		if b.dir, b.err = os.MkdirTemp("", "collwatch-dist"); b.err != nil {
+		if b.dir, b.err = os.MkdirTemp("", "collwatch-dist"); b.err != nil { //nolint:usetesting // it outlives the test that makes it
 			return
 		}
 		cmd := exec.Command("make", "--no-print-directory", "-C", "../..", "dist", "VERSION="+v, "ARCHES="+runtime.GOARCH, "OUT="+b.dir)

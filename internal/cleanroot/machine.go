@@ -2,10 +2,10 @@ package cleanroot
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,7 +68,7 @@ func Boot(t testing.TB) *Machine {
 			t.Skipf("systemd cannot be booted here: %s", tail(console.Bytes()))
 		case <-time.After(pollEvery):
 		}
-		pids, _ := exec.CommandContext(t.Context(), "pgrep", "--parent", fmt.Sprint(nspawn.Process.Pid)).Output()
+		pids, _ := exec.CommandContext(t.Context(), "pgrep", "--parent", strconv.Itoa(nspawn.Process.Pid)).Output()
 		if first, _, ok := strings.Cut(string(pids), "\n"); ok {
 			m.leader = first
 			if state, _ := m.Try("systemctl", "is-system-running"); state == "running" || state == "degraded" {

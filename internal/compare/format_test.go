@@ -111,8 +111,8 @@ func TestJUnitCarriesAnyLabel(t *testing.T) {
 	res := Compare(record("a\x07", r), record("bb", r), Settings{})
 	var b bytes.Buffer
 	require.NoError(t, WriteJUnit(&b, res))
-	var any struct{}
-	require.NoError(t, xml.Unmarshal(b.Bytes(), &any))
+	var anything struct{}
+	require.NoError(t, xml.Unmarshal(b.Bytes(), &anything))
 }
 
 func TestJSONHasNoHoles(t *testing.T) {
@@ -133,8 +133,13 @@ func TestFormatOfValues(t *testing.T) {
 		v    float64
 		want string
 	}{
-		{Time, 6.4213e-3, "6.42 ms"}, {Time, 12.3e-6, "12.3 µs"}, {Time, 2.5, "2.50 s"}, {Bandwidth, 41.23e9, "41.2 GB/s"},
-		{Bandwidth, 360e9, "360 GB/s"}, {Lateness, 0.0213, "2.1 %"}, {Bandwidth, 0, "0 GB/s"},
+		{Time, 6.4213e-3, "6.42 ms"},
+		{Time, 12.3e-6, "12.3 µs"},
+		{Time, 2.5, "2.50 s"},
+		{Bandwidth, 41.23e9, "41.2 GB/s"},
+		{Bandwidth, 360e9, "360 GB/s"},
+		{Lateness, 0.0213, "2.1 %"},
+		{Bandwidth, 0, "0 GB/s"},
 	} {
 		require.Equal(t, tc.want, tc.m.Format(tc.v))
 	}

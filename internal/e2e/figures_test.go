@@ -62,7 +62,7 @@ func TestFigures(t *testing.T) {
 	var all []figures
 	daemon := &rig{t: t, dir: t.TempDir()}
 	daemon.build()
-	for _, size := range strings.Split(*figureHosts, ",") {
+	for size := range strings.SplitSeq(*figureHosts, ",") {
 		var hosts int
 		_, err := fmt.Sscan(size, &hosts)
 		require.NoError(t, err)

@@ -75,7 +75,7 @@ func TestFirstHour(t *testing.T) {
 		same("after the reload")
 	})
 
-	t.Run("without Prometheus nothing resolves", func(t *testing.T) {
+	t.Run("without Prometheus nothing resolves", func(*testing.T) {
 		r.prometheus.Kill()
 		before := r.metric("collwatch_evaluations_total")
 		r.eventually("ten evaluations without data", 2*time.Minute, func() bool {

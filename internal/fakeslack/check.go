@@ -185,13 +185,15 @@ func (c *checker) actions(b *block) {
 				continue
 			}
 			label = e.Hint.Text
+			var labelSb188 strings.Builder
 			for _, o := range e.Options {
 				c.plain(o.Text.Text, 75)
 				if length(o.Value) > 150 {
 					c.fail("invalid_blocks")
 				}
-				label += ", " + o.Text.Text
+				labelSb188.WriteString(", " + o.Text.Text)
 			}
+			label += labelSb188.String()
 		}
 		c.say(e.Type, strings.TrimSpace(label+" "+e.URL))
 	}

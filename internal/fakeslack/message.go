@@ -150,8 +150,8 @@ func (s *Server) history(w http.ResponseWriter, form url.Values) {
 	id, thread := form.Get("channel"), form.Get("ts")
 	oldest, latest := form.Get("oldest"), form.Get("latest")
 	out := []map[string]any{}
-	for i := len(s.messages) - 1; i >= 0; i-- {
-		m := s.messages[i]
+	for _, m := range slices.Backward(s.messages) {
+
 		if m.Channel != id || m.Deleted || m.Thread != thread && m.TS != thread || m.TS < oldest || latest != "" && m.TS > latest {
 			continue
 		}

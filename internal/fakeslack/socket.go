@@ -2,9 +2,10 @@ package fakeslack
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ func (s *Server) Press(user, name, channel, action, value, choice string) error 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.socket == nil {
-		return fmt.Errorf("nobody is connected")
+		return errors.New("nobody is connected")
 	}
 	a := map[string]any{"type": "button", "action_id": action, "block_id": "b", "value": value}
 	if choice != "" {
@@ -28,7 +29,7 @@ func (s *Server) Press(user, name, channel, action, value, choice string) error 
 	}
 	s.envelopes++
 	return s.socket.WriteJSON(map[string]any{
-		"type": "interactive", "envelope_id": fmt.Sprint(s.envelopes), "accepts_response_payload": true,
+		"type": "interactive", "envelope_id": strconv.Itoa(s.envelopes), "accepts_response_payload": true,
 		"payload": map[string]any{
 			"type": "block_actions", "user": map[string]any{"id": user, "name": name},
 			"channel": map[string]any{"id": s.channel(channel)}, "actions": []any{a},

@@ -86,7 +86,7 @@ func Start(t testing.TB, o Options, disk []byte) *Replica {
 		require.NoError(t, err)
 		runs = append(runs, r.sl.Run)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	for _, run := range runs {
 		wg.Go(func() {
@@ -138,7 +138,7 @@ func (r *Replica) save() {
 	}
 }
 
-// Live, Ended and SetDelivery are what notifiers need of a manager; what they
+// Live lists the incidents that live. It, Ended and SetDelivery are what notifiers need of a manager; what they
 // note is on disk before they go on, as in the daemon.
 func (r *Replica) Live() []incidents.Incident { return r.m.Live() }
 

@@ -16,31 +16,31 @@ func (r *Report) WriteMarkdown(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	md := compare.EscapeMarkdown
 	fmt.Fprintf(b, "# Job %s\n\n%s\n", md(r.Job), md(r.headline()))
-	b.WriteString("\n## What to change first\n\n")
+	fmt.Fprint(b, "\n## What to change first\n\n")
 	if len(r.Advice) == 0 {
-		b.WriteString(r.nothing() + "\n")
+		fmt.Fprint(b, r.nothing()+"\n")
 	}
 	for i, a := range r.Advice {
 		fmt.Fprintf(b, "%d. **%s** %s\n", i+1, md(a.What), md(a.Why))
 	}
-	b.WriteString("\n## Costs by operation\n\n| operation | share of wall time | mean time | bus bandwidth | transfer | waiting | unsteady by |\n| --- | --- | --- | --- | --- | --- | --- |\n")
+	fmt.Fprint(b, "\n## Costs by operation\n\n| operation | share of wall time | mean time | bus bandwidth | transfer | waiting | unsteady by |\n| --- | --- | --- | --- | --- | --- | --- |\n")
 	for _, c := range r.Costs {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", md(c.Key.String()), compare.Share.Format(c.Share), compare.Time.Format(c.Time),
 			compare.Bandwidth.Format(c.Bandwidth), compare.Transfer.Format(c.Transfer), compare.Lateness.Format(c.Waiting), compare.Time.FormatChange(c.Spread))
 	}
 	fmt.Fprintf(b, "\n## Incidents\n\n")
 	if len(r.Incidents) == 0 {
-		b.WriteString("None.\n")
+		fmt.Fprint(b, "None.\n")
 	} else {
-		b.WriteString("| from | to | severity | class | suspect | summary |\n| --- | --- | --- | --- | --- | --- |\n")
+		fmt.Fprint(b, "| from | to | severity | class | suspect | summary |\n| --- | --- | --- | --- | --- | --- |\n")
 	}
 	for _, i := range r.Incidents {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", stamp(i.From), until(i.To), i.Severity, i.Class, md(orNobody(i.Suspect)), md(i.Summary))
 	}
-	b.WriteString("\n## Who came late\n\n")
+	fmt.Fprint(b, "\n## Who came late\n\n")
 	late := r.latest(5)
 	if len(late) == 0 {
-		b.WriteString("Nobody for long.\n")
+		fmt.Fprint(b, "Nobody for long.\n")
 	}
 	for _, l := range late {
 		fmt.Fprintf(b, "- %s: late in %.0f %% of the time\n", md(l.name), 100*l.share)

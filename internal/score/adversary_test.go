@@ -61,7 +61,7 @@ func adversaries() []sim.Scenario {
 			b.C.Inject(from(b, func(c *sim.Cluster) { c.Host(5).CPU, c.Host(5).Load = 0.5, 260 }))
 			b.T.Allowed = append(b.T.Allowed, "straggler_compute")
 		}},
-		{ID: "hosts without a job are updated one after another", Hosts: 10, Shape: sim.R16, After: third, Prepare: func(b *sim.Build, o *sim.Options) {
+		{ID: "hosts without a job are updated one after another", Hosts: 10, Shape: sim.R16, After: third, Prepare: func(_ *sim.Build, o *sim.Options) {
 			s := sim.TensorData("48213", 6, 8)
 			s.Hosts = []int{0, 1, 2, 3, 4, 5}
 			o.Jobs = []sim.JobSpec{s}

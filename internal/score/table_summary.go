@@ -2,6 +2,7 @@ package score
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -58,7 +59,7 @@ func (t *Tally) measures() []row {
 		{"found within the time that the scenario allows", shareOf(f, func(v *Verdict) bool { return v.Timely }).String(), "–", true, ""},
 		{fmt.Sprintf("false alerts per 1,000 node-days without a fault (%.0f node-days)", days), perThousand(falseAlerts, days), "≤ 1", float64(falseAlerts) <= days/1000, ""},
 		{"node-days without a fault", fmt.Sprintf("%.0f", days), "≥ 10,000", days >= 10000, "take `DAYS=400`, hours of computing"},
-		{"info without a fault that the truth does not allow", fmt.Sprint(sum(q, func(v *Verdict) int { return len(v.Noise) })), "0", sum(q, func(v *Verdict) int { return len(v.Noise) }) == 0, ""},
+		{"info without a fault that the truth does not allow", strconv.Itoa(sum(q, func(v *Verdict) int { return len(v.Noise) })), "0", sum(q, func(v *Verdict) int { return len(v.Noise) }) == 0, ""},
 		{"openings per fault found", fmt.Sprintf("%.2f", ratioOf(sum(f, opens), right)), "1", ratioOf(sum(f, opens), right) <= 1.02, ""},
 		{"notices per fault found: openings, rises of severity, ends", fmt.Sprintf("%.2f", ratioOf(sum(f, func(v *Verdict) int { return v.Notices }), right)), "–", true, ""},
 		{"replay on one core, alone on the machine or not", fmt.Sprintf("%.0f times real time", speed), "≥ 500", speed >= 500, ""},

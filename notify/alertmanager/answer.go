@@ -26,9 +26,8 @@ func failures() []reason {
 	return []reason{badContent, redirect, invalid, auth, config, tooLarge, schema, overload, transport}
 }
 
-// judge turns an answer into what to do. err is the error of the client, if the
-// server did not answer.
-func judge(a *answer, err error) reason {
+// judge turns an answer into what to do; one without a status is no answer.
+func judge(a *answer) reason {
 	switch s := a.status; {
 	case a.html:
 		return badContent

@@ -113,7 +113,7 @@ func (c *client) call(ctx context.Context, f func(context.Context) error) (r rea
 		c.skew.Store(int64(a.date.Sub(now.wall)))
 		c.measured.Store(&now)
 	}
-	r = judge(a, err)
+	r = judge(a)
 	if r == sent {
 		return r, a, err
 	}

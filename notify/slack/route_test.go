@@ -117,7 +117,7 @@ func TestReturnIsShownInTheSameMessage(t *testing.T) {
 
 func TestWebhookPostsOpenRiseAndResolveOnly(t *testing.T) {
 	in(t, func(t *testing.T) {
-		var r *rig = newRig(t, func(o *Options) {
+		r := newRig(t, func(o *Options) {
 			hook := o.APIURL[:len(o.APIURL)-len("/api/")] + "/services/T0/B0/fake-secret"
 			o.Token = nil
 			o.Routes = []Route{{Name: "hook", Webhook: func(bool) (string, error) { return hook, nil }}}

@@ -3,7 +3,7 @@ package slack
 import (
 	"context"
 	"io"
-	"log"
+	"log" //nolint:depguard // what the library takes; it is thrown away
 	"net/http"
 	"net/url"
 	"strings"
@@ -24,10 +24,7 @@ func (n *Notifier) listen(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		code := "connection ended"
-		if err != nil {
-			code = translate(err).code
-		}
+		code := translate(err).code
 		if code != trouble {
 			trouble = code
 			n.opts.Logger.Warn("slack buttons do not work at present", "err", code)

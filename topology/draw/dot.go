@@ -20,11 +20,13 @@ func DOT(w io.Writer, v topology.View) error {
 		p := &v.Panels[i]
 		for _, c := range p.Columns {
 			label := c.Leaf
+			var labelSb23 strings.Builder
 			for _, s := range []string{railText(c.Rail), upText(c)} {
 				if s != "" {
-					label += "\n" + s
+					labelSb23.WriteString("\n" + s)
 				}
 			}
+			label += labelSb23.String()
 			color := ""
 			if c.Up < c.Most {
 				color = ", color=red"

@@ -30,8 +30,8 @@ const (
 
 // canvas gathers elements and how far they reach.
 type canvas struct {
-	b    strings.Builder
-	w, h float64
+	b strings.Builder
+	w float64
 }
 
 // SVG writes a view as a picture: switches on top, then for each group of hosts
