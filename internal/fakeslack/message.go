@@ -151,7 +151,6 @@ func (s *Server) history(w http.ResponseWriter, form url.Values) {
 	oldest, latest := form.Get("oldest"), form.Get("latest")
 	out := []map[string]any{}
 	for _, m := range slices.Backward(s.messages) {
-
 		if m.Channel != id || m.Deleted || m.Thread != thread && m.TS != thread || m.TS < oldest || latest != "" && m.TS > latest {
 			continue
 		}
