@@ -36,6 +36,9 @@ func blocks(page, language string) []string {
 // own configuration, against the API of a Prometheus that holds a simulated
 // cluster. Targets of make are tested as such: they have to exist.
 func TestReadmeCommandsWork(t *testing.T) {
+	if raceDetector {
+		t.Skip("the commands are built without the race detector")
+	}
 	text, err := os.ReadFile(filepath.Join(repo(t), "README.md"))
 	require.NoError(t, err)
 	makefile, err := os.ReadFile(filepath.Join(repo(t), "Makefile"))
