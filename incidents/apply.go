@@ -46,7 +46,7 @@ func (m *Manager) Apply(r *diagnosis.Result) []Event {
 	t.storm()
 	m.last = r.Time
 	m.restored = false
-	m.prune(r.Time)
+	m.prune(r.Time, t.step)
 	return t.events
 }
 

@@ -88,14 +88,21 @@ func (i *Incident) clone() Incident {
 	return c
 }
 
-// prune moves incidents that ended long ago into the ring, and forgets.
-func (m *Manager) prune(now time.Time) {
+// prune moves incidents that ended long ago into the ring, and forgets. Long
+// ago is measured in evaluations: a clock that steps ahead, or a daemon that was
+// down, must not take the end of an incident away before people were told.
+func (m *Manager) prune(now time.Time, step time.Duration) {
 	var old []*Incident
-	for _, inc := range m.ended {
-		if now.Sub(inc.ResolvedAt) > max(endedFor, m.opts.CoolDown, m.policy(inc.Verdict.Class).Reopen) {
+	aged := make(map[string]time.Duration, len(m.ended))
+	for id, inc := range m.ended {
+		age := m.aged[id] + step
+		if age > max(endedFor, m.opts.CoolDown, m.policy(inc.Verdict.Class).Reopen) {
 			old = append(old, inc)
+			continue
 		}
+		aged[id] = age
 	}
+	m.aged = aged
 	slices.SortFunc(old, func(a, b *Incident) int { return a.ResolvedAt.Compare(b.ResolvedAt) })
 	for _, inc := range old {
 		delete(m.ended, inc.ID)

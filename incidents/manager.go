@@ -101,6 +101,10 @@ type Manager struct {
 	// detectors may not have seen their inputs yet.
 	restored bool
 
+	// aged is for how long evaluations have gone by since an incident in ended
+	// was over.
+	aged map[string]time.Duration
+
 	live    map[string]*Incident // pending, open and latched, by key
 	byClass map[diagnosis.Class]map[*Incident]struct{}
 	ended   map[string]*Incident // resolved lately, by ID

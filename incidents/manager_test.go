@@ -165,6 +165,19 @@ func TestSeverityRisesAndNeverFalls(t *testing.T) {
 	require.Equal(t, diagnosis.Critical, d.m.Live()[0].Severity)
 }
 
+// The end of an incident may not be told yet when the clock steps ahead.
+func TestEndedStayAtHandWhenTheClockStepsAhead(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	d.tick(2, nic("gpu-007", "mlx5_3"))
+	d.tick(100)
+	require.Len(t, d.m.Ended(), 1)
+	d.now = d.now.Add(24 * time.Hour)
+	d.tick(1)
+	require.Len(t, d.m.Ended(), 1, "people may not know yet")
+	d.tick(500)
+	require.Empty(t, d.m.Ended())
+}
+
 func TestWhatChangesAtOnceIsOneEvent(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	v := nic("gpu-007", "mlx5_3")

@@ -21,6 +21,7 @@ import (
 // TestFirstHour is what an operator tries first: break everything around the
 // daemon and see whether an alert is lost, doubled or resolved by ignorance.
 func TestFirstHour(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}

@@ -13,6 +13,7 @@ import (
 // the alert. The ranks have no GPU, so nothing but the plugin's counters and
 // what the exporter knows of the processes tells who hangs.
 func TestHangOfRealProcesses(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}

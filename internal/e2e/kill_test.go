@@ -21,6 +21,7 @@ import (
 // pending, open, silenced, on its way to the resolve and resolved, fills its disk
 // and reloads its configuration in between. People hear of one begin and one end.
 func TestKilledInEachState(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	p, slack := lastmile.StartPager(t), fakeslack.Start(t)
 	r := startRig(t, small, p.Config(time.Second, ""))

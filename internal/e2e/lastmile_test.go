@@ -82,6 +82,7 @@ func firing(t *testing.T, s *realserver.Server) []string {
 // TestOneAlertmanagerDownOneSlow: what happens meanwhile reaches the healthy
 // member at once, the others with the newest state, and people once.
 func TestOneAlertmanagerDownOneSlow(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	p, q := lastmile.StartPager(t), lastmile.StartPager(t)
 	one, two := cluster(t, p.Config(clusterInterval, ""))
@@ -121,6 +122,7 @@ func TestOneAlertmanagerDownOneSlow(t *testing.T) {
 // TestClockSteps: a host whose clock jumps by an hour and back neither resolves
 // nor doubles what is open, and ends it when it is over.
 func TestClockSteps(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	for name, step := range map[string]time.Duration{"ahead": time.Hour, "back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -166,6 +168,7 @@ const green = "#2eb67d"
 // message back and says so when it ends; one set during it is shown, and holds
 // the resolve back; one set after it changes nothing.
 func TestSilenceBeforeDuringAndAfter(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	p, s := lastmile.StartPager(t), fakeslack.Start(t)
 	am := realserver.StartAlertmanager(t, p.Config(interval, ""))
@@ -214,6 +217,7 @@ func TestSilenceBeforeDuringAndAfter(t *testing.T) {
 // themselves, which is the recommended mode for two: one message for the open,
 // one for the end, also when one daemon dies on the way.
 func TestReplicas(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	p, s := lastmile.StartPager(t), fakeslack.Start(t)
 	s.Pace(0)

@@ -24,6 +24,7 @@ receivers: [{name: nobody}]
 // announced when the silence ends, carried through a crash of the daemon, and
 // resolved when it is repaired.
 func TestMainJob(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}

@@ -30,7 +30,10 @@ func startHangRig(t testing.TB) *hangRig {
 	t.Helper()
 	dir := t.TempDir()
 	h := &hangRig{
-		rig:   &rig{t: t, size: size{interval: 2 * time.Second}, dir: dir, log: &syncBuffer{}, address: freeAddress(t)},
+		rig: &rig{
+			t: t, size: size{interval: 2 * time.Second}, dir: dir, log: &syncBuffer{}, address: freeAddress(t),
+			prometheusKind: "prometheus", offset: time.Second,
+		},
 		build: filepath.Join(dir, "build"),
 	}
 	run(t, "make", "-s", "-C", "../../plugin", "BUILD="+h.build, "fakerank")

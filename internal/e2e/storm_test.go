@@ -20,6 +20,7 @@ import (
 // the verdicts share a switch or nothing at all, people read a few alerts and one
 // message, the rest is counted aloud, and all ends when it is over.
 func TestFiveThousandVerdictsReachPeopleAsFew(t *testing.T) {
+	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	for name, c := range map[string]struct {
 		of     func(i int, v *diagnosis.Verdict)
