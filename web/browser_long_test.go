@@ -43,9 +43,12 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(stop)
 	tab, cancel := chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	t.Cleanup(func() { _ = chromedp.Cancel(tab) }) // waits for its processes
+	// The browser lives as long as the context of the first call: not that of
+	// the limit, or it is gone before it is asked to close and never answers.
+	require.NoError(t, chromedp.Run(tab))
 	ctx, expire := context.WithTimeout(tab, 3*time.Minute)
 	t.Cleanup(expire)
+	t.Cleanup(func() { _ = chromedp.Cancel(tab) }) // waits for its processes
 	return ctx
 }
 

@@ -45,9 +45,12 @@ func TestLongPicture(t *testing.T) {
 	defer stop()
 	tab, cancel := chromedp.NewContext(ctx)
 	defer cancel()
-	defer func() { _ = chromedp.Cancel(tab) }() // waits for its processes
+	// The browser lives as long as the context of the first call: not that of
+	// the limit, or it is gone before it is asked to close and never answers.
+	require.NoError(t, chromedp.Run(tab))
 	ctx, expire := context.WithTimeout(tab, 2*time.Minute)
 	defer expire()
+	defer func() { _ = chromedp.Cancel(tab) }() // waits for its processes
 	var shot []byte
 	var title string
 	require.NoError(t, chromedp.Run(ctx, chromedp.EmulateViewport(760, 900), chromedp.Navigate(srv.URL),
