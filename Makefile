@@ -83,11 +83,12 @@ test-race: ## the Go tests with the race detector, never from the cache
 e2e: servers ## the tests against real servers only
 	$(GO) test -count=1 -v -timeout $(TEST_TIMEOUT) $(TEST_FLAGS) ./internal/e2e/... ./internal/realserver/...
 
+# One package at a time: they measure, and they start servers that need the machine for themselves.
 .PHONY: e2e-long
 e2e-long: ## tests that take over ten minutes (build tag long)
 	@packages=$$(grep -rlE --include='*_test.go' '^//go:build.*\blong\b' . | xargs -r -n1 dirname | sort -u); \
 	if [ -z "$$packages" ]; then echo "no long tests"; exit 0; fi; \
-	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -tags long -run Long -count=1 -timeout 90m $(TEST_FLAGS) $$packages
+	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -p 1 -tags long -run Long -count=1 -timeout 90m $(TEST_FLAGS) $$packages
 
 .PHONY: bench
 bench: servers ## what an evaluation costs the daemon and its Prometheus, as a table; takes a quarter of an hour

@@ -28,7 +28,7 @@ func (p *page) rules(t *Tally) {
 		if r == nil {
 			continue
 		}
-		p.line("| %s | %s | %s | %d | %s |", b.name, share(r.Found), share(r.Named), r.WrongFirst, perThousand(r.False, days))
+		p.line("| %s | %s | %s | %d | %s |", b.name, share(r.Found), share(r.Named), r.WrongFirst, perThousand(r.False, r.Quiet))
 	}
 	p.line("| collwatch | %s | %s | %d | %s |\n", shareOf(f, found), shareOf(named, top1), len(t.where(func(v *Verdict) bool { return !v.Quiet && len(v.Wrong) > 0 })),
 		perThousand(sum(t.where(quiet), func(v *Verdict) int { return len(v.False) }), days))

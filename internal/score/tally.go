@@ -31,13 +31,17 @@ type Tally struct {
 type Rule struct {
 	Found, Named []bool // per fault; Named only where somebody is to be named
 	WrongFirst   int
-	False        int // alarms on quiet runs
+	False        int     // alarms on quiet runs
+	Quiet        float64 // node-days of these runs
 }
 
 // Score judges an outcome.
 func Score(o *Outcome) Record {
 	r := Record{Verdict: Judge(o), Wall: o.Wall, Replayed: o.Until.Sub(o.Start), Rules: map[string]RuleSaid{}}
 	for _, b := range baselines() {
+		if o.Case.NoRules {
+			break
+		}
 		alarms := o.Alarms[b.name]
 		said := RuleSaid{Alarms: len(alarms)}
 		if i := slices.IndexFunc(alarms, func(a Alarm) bool { return !a.At.Before(o.Truth.Onset) }); i >= 0 && !r.Verdict.Quiet {
@@ -74,6 +78,7 @@ func (t *Tally) Put(r Record) {
 		}
 		if r.Verdict.Quiet {
 			b.False += said.Alarms
+			b.Quiet += r.Verdict.NodeDays
 			continue
 		}
 		b.Found = append(b.Found, said.Found)
