@@ -44,13 +44,17 @@ const longRun = 6 * time.Hour
 // event that takes thousands of node-days to show.
 const daysOfRules = 20
 
+// daysPerRound spreads the days over the rounds of the scenarios, so that a
+// measurement which is cut short has enough of both.
+const daysPerRound = 10
+
 // Days are n days of each scenario in which only normal things happen.
 func Days(n int) []Case {
 	var out []Case
 	for i := range n {
 		for _, s := range sim.Scenarios() {
 			if s.After > longRun {
-				out = append(out, Case{Scenario: s, Params: sim.Params{Seed: uint64(FirstSeed + i), Elsewhere: true}, Round: i, NoRules: i >= daysOfRules})
+				out = append(out, Case{Scenario: s, Params: sim.Params{Seed: uint64(FirstSeed + i), Elsewhere: true}, Round: i / daysPerRound, NoRules: i >= daysOfRules})
 			}
 		}
 	}
