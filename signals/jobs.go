@@ -121,7 +121,24 @@ func (t *jobTable) rebuild(r *Reader) {
 	clear(t.gpuJobs)
 	clear(t.gpusOn)
 	clear(t.onHost)
-	podNode := map[[2]string]string{}
+	t.placeJobs(r, t.nameHosts(r))
+	for job, hosts := range t.placed {
+		for h := range hosts {
+			t.onHost[h] = append(t.onHost[h], job)
+		}
+	}
+	for k, was := range t.asked {
+		if is := t.joinedNow(k[0], k[1], k[2]); is != was {
+			t.asked[k] = is
+			r.ident.epoch++
+		}
+	}
+}
+
+// nameHosts learns the names that hosts and pods go by, and which job a pod is
+// of. It returns the node of each pod, by namespace and name.
+func (t *jobTable) nameHosts(r *Reader) (podNode map[[2]string]string) {
+	podNode = map[[2]string]string{}
 	names := map[string]map[string]bool{}
 	for i := range t.records {
 		rec := &t.records[i]
@@ -158,6 +175,11 @@ func (t *jobTable) rebuild(r *Reader) {
 			r.ident.learnHost(name, h)
 		}
 	}
+	return podNode
+}
+
+// placeJobs notes who runs where, on hosts whose names are known by now.
+func (t *jobTable) placeJobs(r *Reader, podNode map[[2]string]string) {
 	for i := range t.records {
 		rec := &t.records[i]
 		if !rec.alive {
@@ -177,17 +199,6 @@ func (t *jobTable) rebuild(r *Reader) {
 			}
 		case JoinGPUJob:
 			t.gpu(rec, r.ident.hostOf(rec.a))
-		}
-	}
-	for job, hosts := range t.placed {
-		for h := range hosts {
-			t.onHost[h] = append(t.onHost[h], job)
-		}
-	}
-	for k, was := range t.asked {
-		if is := t.joinedNow(k[0], k[1], k[2]); is != was {
-			t.asked[k] = is
-			r.ident.epoch++
 		}
 	}
 }
