@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -49,6 +50,9 @@ func showTopology(ctx context.Context, e *env, f topologyFlags) error {
 	}
 	for _, p := range watch.problems {
 		fmt.Fprintf(e.stderr, "collwatch: %s\n", p)
+	}
+	if len(watch.problems) > 0 && len(fabric.Hosts())+len(fabric.Switches()) == 0 {
+		return errors.New("topology: none of the sources could be used, so there is no fabric to show")
 	}
 	switch f.format {
 	case "json":
