@@ -74,7 +74,7 @@ func classAdvice(class Class) advice {
 	case ComputeCommContention:
 		return advice{Warning, Workload, "look at the overlap settings, the number of NCCL channels and CUDA_DEVICE_MAX_CONNECTIONS; no host is to blame", ""}
 	case CollectiveStall:
-		return advice{Critical, OwnerUnknown, "before the watchdog kills the job collect RAS status twice, a stack dump of every rank and the flight recorder", "printf 'SET FORMAT json\nVERBOSE STATUS\n' | nc localhost 28028; py-spy dump --pid PID"}
+		return advice{Critical, OwnerUnknown, "before the watchdog kills the job collect RAS status twice, a stack dump of every rank and the flight recorder", "printf 'SET FORMAT json\\nVERBOSE STATUS\\n' | nc localhost 28028; py-spy dump --pid PID"}
 	case InefficientCollective:
 		return advice{Info, Workload, "", ""}
 	case InitStall:
