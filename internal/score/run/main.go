@@ -16,13 +16,20 @@ import (
 	"github.com/collwatch/collwatch/internal/score"
 )
 
-// gcPercent trades memory for time: a day of a cluster lives in a few hundred
-// megabytes, and most of it until the run ends.
-const gcPercent = 400
+// gcPercent trades memory for time, up to memoryLimit: a day of a cluster lives
+// in a few hundred megabytes, a storm in gigabytes, and most of it until the run
+// ends.
+const (
+	gcPercent   = 400
+	memoryLimit = 4 << 30
+)
 
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	os.Exit(run(os.Args[1:], os.Stderr))
 }
