@@ -41,7 +41,7 @@ func (s *Source) setDefaults() {
 type Limits struct {
 	// Requests at the same time.
 	Concurrency int `toml:"concurrency" check:"one"`
-	// Requests a second.
+	// Requests a second of the daemon. Commands about the past wait for each answer instead.
 	RequestsPerSecond float64 `toml:"requests_per_second" check:"positive"`
 	// Largest answer that is read.
 	MaxBody Size `toml:"max_body" check:"positive"`

@@ -28,6 +28,8 @@ type Config struct {
 	HTTP *promconfig.HTTPClientConfig
 	// RoundTripper replaces what would be made from HTTP.
 	RoundTripper http.RoundTripper
+	// Dial opens connections; nil is the system's way.
+	Dial promconfig.DialContextFunc
 
 	Tenant       string     // see Kind
 	TenantHeader string     // the header of the kind if empty

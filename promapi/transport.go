@@ -41,7 +41,11 @@ func (t *transport) init(cfg Config) error {
 		if cfg.HTTP != nil {
 			h = *cfg.HTTP
 		}
-		return promconfig.NewRoundTripperFromConfig(h, "source_"+cfg.Name)
+		var opts []promconfig.HTTPClientOption
+		if cfg.Dial != nil {
+			opts = append(opts, promconfig.WithDialContextFunc(cfg.Dial))
+		}
+		return promconfig.NewRoundTripperFromConfig(h, "source_"+cfg.Name, opts...)
 	}
 	return t.renew()
 }

@@ -15,7 +15,7 @@ import (
 // configFlag adds --config to a command. An empty value means that there is no
 // file and all keys have their defaults.
 func configFlag(cmd *kingpin.CmdClause, fallback string) *string {
-	c := cmd.Flag("config", "Configuration file (TOML).").Short('c').PlaceHolder("FILE")
+	c := cmd.Flag("config", "Configuration file (TOML).").Short('c').Envar("COLLWATCH_CONFIG").PlaceHolder("FILE")
 	if fallback != "" {
 		c = c.Default(fallback)
 	}

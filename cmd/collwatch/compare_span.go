@@ -130,40 +130,54 @@ func newSearch(cfg *config.Config, p *past, back time.Duration, now time.Time) s
 const (
 	searchPoints = 5000
 	searchStep   = time.Minute
+	searchFine   = 15 * time.Second
+	searchLately = 48 * time.Hour
 )
 
 // find looks for the first and the last sample with the job's id in any label
-// that names jobs. Series may outlive their job (the textfile collector serves
-// the last file for ever); that does no harm, for only new dumps count.
+// that names jobs: coarsely over all of the time, so that a job of minutes is found
+// in a month, then finely at both ends. Series may outlive their job (the textfile
+// collector serves the last file for ever); that does no harm, for only new dumps
+// count.
+//
+// The last days come first: most jobs that people ask about ended lately, and a
+// month is a lot to ask a server for.
 func (s search) find(ctx context.Context, p *past, job string) (span, error) {
+	if !s.known && s.last.Sub(s.first) > searchLately {
+		lately := s
+		lately.first = s.last.Add(-searchLately)
+		if out, err := lately.within(ctx, p, job); err == nil && out.starts {
+			return out, nil
+		}
+	}
+	return s.within(ctx, p, job)
+}
+
+func (s search) within(ctx context.Context, p *past, job string) (span, error) {
 	step := max(searchStep, s.last.Sub(s.first)/searchPoints).Round(time.Second)
-	parts := make([]string, len(s.labels))
-	for i, l := range s.labels {
-		parts[i] = "{" + l + "=" + strconv.Quote(job)
-		if s.selector != "" {
-			parts[i] += "," + s.selector
-		}
-		parts[i] += "}"
+	window := fmt.Sprintf("[%ds]", int(step.Seconds()))
+	begin, end, err := s.seen(ctx, p, job, promapi.Window{Start: s.first.Truncate(step), End: s.last.Add(step), Step: step},
+		func(selector string) string { return "last_over_time(" + selector + window + ")" })
+	if err != nil {
+		return span{}, err
 	}
-	expr := "count(" + strings.Join(parts, " or ") + ")"
-	first, last := int64(math.MaxInt64), int64(math.MinInt64)
-	for _, q := range p.sources {
-		var res promapi.Result
-		err := q.Range(ctx, expr, promapi.Window{Start: s.first.Truncate(step), End: s.last.Add(step), Step: step}, &res)
-		if err != nil && promapi.ClassOf(err) != promapi.ClassIncomplete {
-			return span{}, fmt.Errorf("look for job %q: %w", job, err)
-		}
-		for i := range res.Len() {
-			for _, x := range res.Of(i) {
-				first, last = min(first, x.T), max(last, x.T)
-			}
-		}
-	}
-	if first > last {
+	if begin.After(end) {
 		return span{}, fmt.Errorf("no series of job %q between %s and %s (labels %s)", job,
 			s.first.UTC().Format(time.RFC3339), s.last.UTC().Format(time.RFC3339), strings.Join(s.labels, ", "))
 	}
-	out := span{from: time.UnixMilli(first).Add(-step), to: time.UnixMilli(last)}
+	out := span{from: begin.Add(-step), to: end}
+	for _, at := range []time.Time{begin, end} {
+		a, b, err := s.seen(ctx, p, job, promapi.Window{Start: at.Add(-step), End: at, Step: searchFine}, func(selector string) string { return selector })
+		if err != nil {
+			return span{}, err
+		}
+		if !a.After(b) && at.Equal(begin) {
+			out.from = a.Add(-searchFine)
+		}
+		if !a.After(b) && at.Equal(end) {
+			out.to = b
+		}
+	}
 	out.starts = out.from.After(s.first.Add(2 * step))
 	if out.from.Before(s.first) {
 		out.from = s.first
@@ -172,6 +186,34 @@ func (s search) find(ctx context.Context, p *past, job string) (span, error) {
 		out.to = s.last
 	}
 	return out, nil
+}
+
+// seen returns the first and the last evaluation in w that finds series of the
+// job, the first after the last if there is none. expr makes an expression of a
+// selector.
+func (s search) seen(ctx context.Context, p *past, job string, w promapi.Window, expr func(string) string) (begin, end time.Time, err error) {
+	parts := make([]string, len(s.labels))
+	for i, l := range s.labels {
+		selector := "{" + l + "=" + strconv.Quote(job)
+		if s.selector != "" {
+			selector += "," + s.selector
+		}
+		parts[i] = expr(selector + "}")
+	}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, q := range p.sources {
+		var res promapi.Result
+		err := q.Range(ctx, "count("+strings.Join(parts, " or ")+")", w, &res)
+		if err != nil && promapi.ClassOf(err) != promapi.ClassIncomplete {
+			return begin, end, fmt.Errorf("look for job %q: %w", job, err)
+		}
+		for i := range res.Len() {
+			for _, x := range res.Of(i) {
+				first, last = min(first, x.T), max(last, x.T)
+			}
+		}
+	}
+	return time.UnixMilli(first), time.UnixMilli(last), nil
 }
 
 // spanOf is the time to read for an operand.

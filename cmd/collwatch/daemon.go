@@ -25,6 +25,7 @@ type daemon struct {
 	log  *slog.Logger
 	reg  *prometheus.Registry
 	sup  *supervisor
+	dial dialer
 
 	store   *state.Store
 	manager *incidents.Manager
@@ -38,9 +39,10 @@ type daemon struct {
 	ready   atomic.Bool
 }
 
-// newDaemon restores the state and builds the first generation.
-func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, error) {
-	d := &daemon{path: path, log: log, reg: prometheus.NewRegistry(), sup: newSupervisor(log), next: make(chan *generation, 1)}
+// newDaemon restores the state and builds the first generation. dial opens all
+// of its connections; nil is the system's way.
+func newDaemon(path string, cfg *config.Config, log *slog.Logger, dial dialer) (*daemon, error) {
+	d := &daemon{path: path, log: log, reg: prometheus.NewRegistry(), sup: newSupervisor(log), dial: dial, next: make(chan *generation, 1)}
 	d.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		versioncollector.NewCollector("collwatch"))
 	d.reloads = newReloadMetrics(d.reg)
@@ -66,7 +68,7 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger) (*daemon, erro
 }
 
 func (d *daemon) newGeneration(cfg *config.Config) (*generation, error) {
-	return newGeneration(cfg, d.log, d.manager, d.saver, d.blind.state)
+	return newGeneration(cfg, d.log, d.dial, d.manager, d.saver, d.blind.state)
 }
 
 func (d *daemon) use(g *generation) {

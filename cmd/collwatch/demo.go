@@ -258,7 +258,7 @@ func suspectLine(inc *incidents.Incident) string {
 // post really delivers, through the same notifier as the daemon.
 func (d *demo) post(ctx context.Context, cfg *config.Config) error {
 	n, err := alertmanager.New(alertmanager.Options{
-		Source: d.asm.manager, Renderer: &d.asm.opts.renderer, Targets: alertmanagerTargets(cfg),
+		Source: d.asm.manager, Renderer: &d.asm.opts.renderer, Targets: alertmanagerTargets(cfg, nil),
 		Interval: cfg.Global.Interval.Std(), ResendDelay: cfg.Alertmanager.ResendDelay.Std(), Logger: d.log, UserAgent: userAgent(),
 	})
 	if err != nil {

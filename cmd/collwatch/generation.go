@@ -30,6 +30,7 @@ type generation struct {
 	cfg       *config.Config
 	reg       *prometheus.Registry
 	log       *slog.Logger
+	dial      dialer
 	asm       *assembly
 	metrics   *engine.Metrics
 	receivers []receiver
@@ -68,10 +69,10 @@ func (d deliverySource) SetDelivery(id, name string, record json.RawMessage) err
 // newGeneration builds all parts. Nothing is sent or started. blind says since
 // when evaluations cannot judge what they should.
 func newGeneration(
-	cfg *config.Config, log *slog.Logger, manager *incidents.Manager, sv *saver, blind func() (time.Time, string),
+	cfg *config.Config, log *slog.Logger, dial dialer, manager *incidents.Manager, sv *saver, blind func() (time.Time, string),
 ) (*generation, error) {
-	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log}
-	sources, err := liveSources(cfg, g.reg)
+	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log, dial: dial}
+	sources, err := sourcesOver(cfg, g.reg, dial)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (g *generation) addAlertmanager(source deliverySource, blind func() (time.T
 		return nil
 	}
 	n, err := alertmanager.New(alertmanager.Options{
-		Source: source, Renderer: &g.asm.opts.renderer, Targets: alertmanagerTargets(g.cfg),
+		Source: source, Renderer: &g.asm.opts.renderer, Targets: alertmanagerTargets(g.cfg, g.dial),
 		Interval: g.cfg.Global.Interval.Std(), ResendDelay: am.ResendDelay.Std(), ResolveRepeat: am.ResolveRepeat.Std(),
 		BatchSize: am.BatchSize, DrainTimeout: am.DrainTimeout.Std(), PollInterval: am.PollInterval.Std(),
 		ReadbackInterval: am.ReadbackInterval.Std(), Heartbeat: am.Heartbeat, External: g.cfg.Global.Labels(), Blind: blind,

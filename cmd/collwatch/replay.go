@@ -125,6 +125,10 @@ type past struct {
 	close       func()
 }
 
+// pastRequests are the requests a second at which the past may be read, whatever
+// the daemon's limit is.
+const pastRequests = 1000
+
 func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (*past, error) {
 	given := 0
 	for _, set := range []bool{len(*f.openmetrics) > 0, *f.tsdb != "", *f.source != ""} {
@@ -136,6 +140,11 @@ func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (
 		return nil, usageError(fmt.Errorf("%s: give exactly one of --openmetrics, --tsdb and --source", f.name()))
 	}
 	if *f.source != "" {
+		// A command that somebody waits for asks thousands of small questions, one
+		// after the other: what spares the server is how many it answers at once.
+		for i := range cfg.Sources {
+			cfg.Sources[i].Limits.RequestsPerSecond = max(cfg.Sources[i].Limits.RequestsPerSecond, pastRequests)
+		}
 		sources, err := liveSources(cfg, prometheus.NewRegistry())
 		if err != nil {
 			return nil, usageError(err)

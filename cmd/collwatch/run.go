@@ -35,7 +35,7 @@ func runCommand(app *kingpin.Application) (string, action) {
 		if os.Getenv("GOGC") == "" {
 			debug.SetGCPercent(gcPercent)
 		}
-		d, err := newDaemon(*path, cfg, e.log)
+		d, err := newDaemon(*path, cfg, e.log, nil)
 		if err != nil {
 			return err
 		}

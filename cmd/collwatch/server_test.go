@@ -26,7 +26,7 @@ func TestServerSwitches(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			cfg, err := loadConfig(path)
 			require.NoError(t, err)
-			d, err := newDaemon(path, cfg, slog.New(slog.DiscardHandler))
+			d, err := newDaemon(path, cfg, slog.New(slog.DiscardHandler), nil)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, d.store.Close()) })
 			h := d.server().Handler

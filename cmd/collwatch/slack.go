@@ -21,7 +21,7 @@ func (g *generation) addSlack(source deliverySource) error {
 	if len(s.Routes) == 0 {
 		return nil
 	}
-	client, err := slackClient(s)
+	client, err := slackClient(s, g.dial)
 	if err != nil {
 		return err
 	}
@@ -67,14 +67,14 @@ func (g *generation) series() func(context.Context, *incidents.Incident) (slack.
 
 // slackClient is the HTTP client for all calls. Tokens and addresses are secrets
 // and not part of it.
-func slackClient(s *config.Slack) (*http.Client, error) {
+func slackClient(s *config.Slack, dial dialer) (*http.Client, error) {
 	c := promconfig.DefaultHTTPClientConfig
 	if !s.ProxyURL.IsZero() {
 		c.ProxyURL = promconfig.URL{URL: s.ProxyURL.Reveal()}
 	} else {
 		c.ProxyFromEnvironment = true
 	}
-	rt, err := promconfig.NewRoundTripperFromConfig(c, "slack", promconfig.WithUserAgent(userAgent()))
+	rt, err := promconfig.NewRoundTripperFromConfig(c, "slack", clientOptions(dial)...)
 	if err != nil {
 		return nil, fmt.Errorf("slack: %w", err)
 	}

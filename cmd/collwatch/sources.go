@@ -24,15 +24,31 @@ func release() string {
 	return version.Version
 }
 
+// dialer opens connections. nil is the system's way; a test gives the daemon a
+// network of its own.
+type dialer = promconfig.DialContextFunc
+
+func clientOptions(dial dialer) []promconfig.HTTPClientOption {
+	opts := []promconfig.HTTPClientOption{promconfig.WithUserAgent(userAgent())}
+	if dial != nil {
+		opts = append(opts, promconfig.WithDialContextFunc(dial))
+	}
+	return opts
+}
+
 // liveSources makes a client for each configured source, by name.
 func liveSources(cfg *config.Config, reg prometheus.Registerer) (map[string]promapi.Querier, error) {
+	return sourcesOver(cfg, reg, nil)
+}
+
+func sourcesOver(cfg *config.Config, reg prometheus.Registerer, dial dialer) (map[string]promapi.Querier, error) {
 	metrics := promapi.NewMetrics(reg)
 	out := make(map[string]promapi.Querier, len(cfg.Sources))
 	for i := range cfg.Sources {
 		s := &cfg.Sources[i]
 		client := s.Client()
 		c, err := promapi.New(promapi.Config{
-			Name: s.Name, Kind: promapi.Kind(s.Kind), URL: s.URL.Reveal().String(), HTTP: &client,
+			Name: s.Name, Kind: promapi.Kind(s.Kind), URL: s.URL.Reveal().String(), HTTP: &client, Dial: dial,
 			Tenant: s.Tenant, TenantHeader: s.TenantHeader, Replicas: s.ReplicaLabels, Params: s.Params,
 			Version: release(), Timeout: s.Timeout.Std(), Interval: cfg.Global.Interval.Std(),
 			Limits: promapi.Limits{
@@ -50,17 +66,17 @@ func liveSources(cfg *config.Config, reg prometheus.Registerer) (map[string]prom
 }
 
 // alertmanagerTargets maps the configured targets.
-func alertmanagerTargets(cfg *config.Config) []alertmanager.Target {
+func alertmanagerTargets(cfg *config.Config, dial dialer) []alertmanager.Target {
 	out := make([]alertmanager.Target, 0, len(cfg.Alertmanager.Targets))
 	for i := range cfg.Alertmanager.Targets {
 		t := &cfg.Alertmanager.Targets[i]
 		client := t.Client()
 		out = append(out, alertmanager.Target{
 			Name: t.Name, URL: t.URL.Reveal().String(), ResolveAll: t.ResolveAll, Timeout: t.Timeout.Std(),
-			NewTransport: func(dial alertmanager.DialFunc) (http.RoundTripper, error) {
-				opts := []promconfig.HTTPClientOption{promconfig.WithUserAgent(userAgent())}
-				if dial != nil {
-					opts = append(opts, promconfig.WithDialContextFunc(promconfig.DialContextFunc(dial)))
+			NewTransport: func(pinned alertmanager.DialFunc) (http.RoundTripper, error) {
+				opts := clientOptions(dial)
+				if pinned != nil {
+					opts = append(opts, promconfig.WithDialContextFunc(promconfig.DialContextFunc(pinned)))
 				}
 				rt, err := promconfig.NewRoundTripperFromConfig(client, "alertmanager", opts...)
 				if err != nil {

@@ -22,7 +22,7 @@ func TestReloadOfAChangedFile(t *testing.T) {
 	cfg, err := loadConfig(path)
 	require.NoError(t, err)
 	var log strings.Builder
-	d, err := newDaemon(path, cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	d, err := newDaemon(path, cfg, slog.New(slog.NewTextHandler(&log, nil)), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.store.Close()) })
 

@@ -214,6 +214,18 @@ func (db *DB) TimeRange() (first, last time.Time) {
 	return time.UnixMilli(db.head.Head().MinTime()), time.UnixMilli(db.head.Head().MaxTime())
 }
 
+// Truncate forgets what is older than t, so that a storage which is written for
+// long keeps its size.
+func (db *DB) Truncate(t time.Time) error {
+	if db.head == nil {
+		return errReadOnly
+	}
+	if err := db.head.Head().Truncate(t.UnixMilli()); err != nil {
+		return fmt.Errorf("forget what is older than %s: %w", t.UTC().Format(time.RFC3339), err)
+	}
+	return nil
+}
+
 // Storage gives the storage itself, for the HTTP API on top of it.
 func (db *DB) Storage() storage.Queryable { return db.store }
 

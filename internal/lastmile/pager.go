@@ -26,6 +26,22 @@ type Told struct {
 	Status      string            `json:"status"` // firing or resolved
 	Labels      map[string]string `json:"labels"`
 	Fingerprint string            `json:"fingerprint"`
+	// At is when a StandIn told it; Alertmanager's webhooks do not say.
+	At time.Time `json:"-"`
+}
+
+// tell is ServeHTTP without the network.
+func (p *Pager) tell(t Told) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, t)
+}
+
+// Faults are the notifications about faults, in the order of time.
+func (p *Pager) Faults() []Told {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.told), func(t Told) bool { return !t.aboutFault() })
 }
 
 // StartPager serves until the test ends.
