@@ -14,6 +14,7 @@ import (
 // however many classes use it.
 type builder struct {
 	o         *Options
+	profile   Profile
 	catalogue []*signals.Dialect
 	metrics   map[string]bool // nil: all
 	uname     bool            // node_uname_info leads to host names
@@ -52,6 +53,7 @@ type Left struct {
 
 func newBuilder(o *Options) *builder {
 	b := &builder{o: o, recorded: map[string]rule{}, readings: map[string]reading{}}
+	b.profile, _ = FindProfile(o.Target) // the options were checked
 	for _, d := range signals.Catalogue() {
 		b.catalogue = append(b.catalogue, &d)
 	}

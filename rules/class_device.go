@@ -52,12 +52,7 @@ func nvlinkDegraded(b *builder) {
 		b.blind("recovery_counter")
 		return
 	}
-	expr := parts[0]
-	var exprSb55 strings.Builder
-	for _, p := range parts[1:] {
-		exprSb55.WriteString(" or " + p)
-	}
-	expr += exprSb55.String()
+	expr := strings.Join(parts, " or ")
 	rd := reading{id: signals.NVLinkErrors, details: kinds[:1]}
 	all := gpusOf(rd, 2, flat(0))
 	b.add(alert{
@@ -102,15 +97,11 @@ func telemetryGap(b *builder) {
 		return
 	}
 	const name = "target:up_lost:last"
-	recent := ""
-	var recentSb103 strings.Builder
-	for i, m := range metrics {
-		if i > 0 {
-			recentSb103.WriteString(" or ")
-		}
-		recentSb103.WriteString("count by (instance, job) (last_over_time(" + m + "[15m]))")
+	var seen []string
+	for _, m := range metrics {
+		seen = append(seen, "count by (instance, job) (last_over_time("+m+"[15m]))")
 	}
-	recent += recentSb103.String()
+	recent := strings.Join(seen, " or ")
 	b.record(name, "exporters that answered before and do not now; it refers to its own past", "up == 0 and on (instance, job) (%s or last_over_time(%s[10m]))", recent, name)
 	up := func(h string, pts ...step) input { return raw("up", h, pts...) }
 	alive := func(h string, pts ...step) input { return raw(metrics[0], h, pts...) }

@@ -108,6 +108,23 @@ func stragglerCompute(b *builder) {
 	})
 }
 
+// transferGroup is what must be equal for members to share a transfer time. By
+// the index of the GPU, since exporters that do not tell communicators apart put
+// all rails into one.
+const transferGroup = lateGroup + ", gpu"
+
+// transferLevel records how long the transfer of each communicator's operations
+// takes, which is the least time of its members, and its usual level. It returns
+// "" if nobody offers times.
+func transferLevel(b *builder) (series string, usual smooth) {
+	times := timing(b)
+	if times == "" {
+		return "", smooth{}
+	}
+	series = b.share("comm:coll_transfer:min", "the least time of a member, in s: what an operation takes when nobody is late", "min by (%s) (%s) > 0", transferGroup, times)
+	return series, b.smoothed(series, "")
+}
+
 // unlessPiped leaves out jobs with pipelines.
 func (b *builder) unlessPiped() string {
 	if b.metric("nccl_p2p_exec_time_microseconds") {
@@ -117,7 +134,7 @@ func (b *builder) unlessPiped() string {
 }
 
 func computeCommContention(b *builder) {
-	times := timing(b)
+	transfer, usual := transferLevel(b)
 	dram, sm := b.need(signals.GPUDRAMActive), b.need(signals.GPUSMActive)
 	if !b.jobs {
 		b.missing = append(b.missing, signals.JobOnNode)
@@ -125,24 +142,28 @@ func computeCommContention(b *builder) {
 	if b.blind("sm_sharing") {
 		return
 	}
-	const past = "[1h] offset 15m"
-	slow := b.record("job:coll_exec_time_per_past:ratio", "how much slower nine of ten members are than in the hour before: nearly all of the job",
-		"quantile by (job_id) (0.1, %s / avg_over_time(%s%s))", times, times, past)
-	up := func(name, s string) string {
-		return b.record(name, "activity of the job's GPUs against the hour before", "avg by (job_id) (%s) / avg by (job_id) (%s)", ofJob(s),
-			ofJob("avg_over_time("+s+past+")"))
+	const evidence = "job:compute_comm_contention_sm_sharing:evidence"
+	// A rise of a tenth is inside of the band of most jobs, so what the alert
+	// compares is not learnt while it stands.
+	held := fmt.Sprintf("on (job_id) last_over_time(%s[2m])", evidence)
+	up := func(what, s string) string {
+		name := b.share("job:"+what+":avg", "its mean over the GPUs of a job", "avg by (job_id) (%s) > 0", ofJob(s))
+		return b.smoothed(name, held).perUsual
 	}
-	d, m := up("job:gpu_dram_active_per_past:ratio", dram), up("job:gpu_sm_active_per_past:ratio", sm)
-	base := with(collectives(4, step{0.004, 180}, step{0.006, 60}, step{0.004, 60}), gpus(signals.GPUSMActive, 4, step{0.6, 180}, step{0.7, 60}, step{0.6, 60})...)
+	d, m := up("gpu_dram_active", dram), up("gpu_sm_active", sm)
+	slow := b.record("job:coll_transfer_per_usual:ratio", "how much slower than usual a job communicates, where nine in ten of its communicators are above their band",
+		"exp(quantile by (job_id) (0.1, %s)) and on (job_id) (count by (job_id) (%s > %s) >= 0.9 * count by (job_id) (%s))",
+		usual.perUsual, transfer, usual.upper, transfer)
+	base := with(collectives(4, step{0.004, 80}, step{0.006, 40}, step{0.004, 60}), gpus(signals.GPUSMActive, 4, step{0.6, 80}, step{0.7, 40}, step{0.6, 60})...)
 	b.add(alert{
 		reason: "sm_sharing", severity: "info", kind: "job", scope: "job", owner: "workload", level: "job", hold: b.o.Limits.ErrorsHold,
-		evidence: fmt.Sprintf("%s > 1.15 and %s > 1.05 and %s > 1.05", slow, d, m),
-		summary:  "communicates {{ printf \"%.2f\" $value }} times slower on all hosts while SM and DRAM activity rose: computation and communication are in each other's way",
+		evidence: fmt.Sprintf("%s > 1.15 and exp(%s) > 1.05 and exp(%s) > 1.05", slow, d, m),
+		summary:  "communicates {{ printf \"%.1f\" $value }} times slower on all hosts while SM and DRAM activity rose: computation and communication are in each other's way",
 		next:     "look at the overlap settings, the number of NCCL channels and CUDA_DEVICE_MAX_CONNECTIONS; no host is to blame",
 		cite:     "the direction decides: a slow network lowers DRAM activity, contention raises it",
 		test: testCase{
-			fire:  with(base, gpus(signals.GPUDRAMActive, 4, step{0.3, 180}, step{0.36, 60}, step{0.3, 60})...),
-			quiet: with(base, gpus(signals.GPUDRAMActive, 4, step{0.3, 180}, step{0.2, 60}, step{0.3, 60})...), about: "DRAM activity fell: a slow network", at: 100, clear: 122,
+			fire:  with(base, gpus(signals.GPUDRAMActive, 4, step{0.3, 80}, step{0.36, 40}, step{0.3, 60})...),
+			quiet: with(base, gpus(signals.GPUDRAMActive, 4, step{0.3, 80}, step{0.2, 40}, step{0.3, 60})...), about: "DRAM activity fell: a slow network", at: 50, clear: 72,
 			want: want{job: testJob, value: 1.5},
 		},
 	})

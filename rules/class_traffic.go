@@ -14,29 +14,30 @@ const (
 )
 
 func nicContention(b *builder) {
-	tx, times := b.need(signals.NICTx), timing(b)
+	tx := b.need(signals.NICTx)
+	transfer, usual := transferLevel(b)
 	if !b.jobs {
 		b.missing = append(b.missing, signals.JobOnNode)
 	}
 	if b.blind("foreign_traffic") {
 		return
 	}
-	past := b.record("nic_port:nic_tx_past:avg1h", "what a busy port sent in the hour before, in the same job", "avg_over_time(%s[1h] offset 15m) > %s and on (host) (%s and %s offset 75m)",
-		tx, num(trafficBusy), jobSingle, jobSingle)
-	ratio := b.record("nic_port:nic_tx_per_past:ratio", "against that past", "%s / %s", tx, past)
-	slow := b.record("host:coll_exec_time_per_past:ratio", "how much slower collectives of a host are than in the hour before",
-		"avg by (host) (%s / avg_over_time(%s[1h] offset 15m))", times, times)
-	all := with(fabric(signals.NICTx, 4, flat(1e10)), collectives(4, step{0.004, 180}, step{0.006, 120})...)
-	quiet := with(fabric(signals.NICTx, 4, step{1e10, 180}, step{2e10, 120}), collectives(4, step{0.004, 180}, step{0.006, 120})...)
+	busy := b.share("nic_port:nic_tx_busy:last", "bytes per second of the busy ports of hosts with one job", "%s", ofJob(fmt.Sprintf("(%s > %s)", tx, num(trafficBusy))))
+	sent := b.smoothed(busy, "")
+	ratio := b.record("nic_port:nic_tx_per_usual:ratio", "what a port sends against its usual level in this job", "exp(%s)", sent.perUsual)
+	slow := b.record("host:coll_transfer_per_usual:ratio", "the worst communicator with members on a host, of those above their band",
+		"exp(max by (host) (%s * 0 + on (%s) group_left () (%s and %s > %s)))", timing(b), transferGroup, usual.perUsual, transfer, usual.upper)
+	all := with(fabric(signals.NICTx, 4, flat(1e10)), collectives(4, step{0.004, 80}, step{0.006, 120})...)
+	quiet := with(fabric(signals.NICTx, 4, step{1e10, 80}, step{2e10, 120}), collectives(4, step{0.004, 80}, step{0.006, 120})...)
 	b.add(alert{
 		reason: "foreign_traffic", severity: "warning", kind: "nic", scope: "job", owner: "workload", level: "nic_port", hold: b.o.Limits.ErrorsHold,
-		evidence: fmt.Sprintf("%s > on (host) group_left () (%s * quantile by (host) (0.5, %s)) and on (host) (count by (host) (%s) >= 3) and on (host) (%s > 1.1)",
-			ratio, num(trafficAbove), ratio, ratio, slow),
+		evidence: fmt.Sprintf("%s > on (host) group_left () (%s * quantile by (host) (0.5, %s)) and on (host) (count by (host) (%s) >= 3) and %s > %s and on (host) (%s > 1.1)",
+			ratio, num(trafficAbove), ratio, ratio, busy, sent.upper, slow),
 		summary: "carries {{ printf \"%.1f\" $value }} times what it did, its sister ports do not, and collectives are slower",
 		next:    "find the other traffic on this card (storage, second tenant, second job) and move it to the storage card; this is no hardware case",
 		test: testCase{
-			fire: with(all, in(signals.NICTx, "node0", "mlx5_0", step{1e10, 180}, step{2e10, 40}, step{1e10, 100})), quiet: quiet,
-			about: "all ports of all hosts carry more: a phase that communicates more", at: 100, clear: 125, want: on("node0", "mlx5_0", 2),
+			fire: with(all, in(signals.NICTx, "node0", "mlx5_0", step{1e10, 80}, step{2e10, 40}, step{1e10, 100})), quiet: quiet,
+			about: "all ports of all hosts carry more: a phase that communicates more", at: 50, clear: 75, want: on("node0", "mlx5_0", 2),
 		},
 	})
 }

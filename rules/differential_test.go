@@ -164,7 +164,7 @@ func differences() map[string][]difference {
 		short = "a loss of less than a minute is seen at one evaluation of a rule, if at all"
 		below = "the jobs that a leaf or a domain stops are one incident in the daemon, an alert for each job in the rules"
 		stall = "a stall by rule names nobody: what the daemon names as its cause is an alert of its own"
-		hour  = "rules that compare with the hour before are silent for a job's first 75 minutes"
+		start = "a job that is slow since its start is compared with the jobs before it by the daemon only"
 		rack  = "without racks a rule cannot fold what heats up together: an alert for each GPU that throttles"
 		rail  = "the rule for a rail sees ports that are down, not transfers that take longer"
 		netif = "ethtool's series name the network interface, and the rule hands that on"
@@ -186,8 +186,7 @@ func differences() map[string][]difference {
 		"S17":   named[:2],
 		"S17-x": named[:2],
 		"S17-c": named[:2],
-		"S19":   {{"only the daemon: nic_contention", hour}},
-		"S20":   {{"only the daemon: compute_comm_contention", hour}},
+		"S20":   {{"only the daemon: compute_comm_contention", start}},
 		"S20-a": {{"only the daemon: rail_degraded", rail}},
 		"S21-x": {{"only the daemon: pcie_degraded", lanes}},
 		"S23-a": {{"only the daemon: fabric_congestion", zone}},

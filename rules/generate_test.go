@@ -46,11 +46,13 @@ func fields() map[string][]string {
 }
 
 // parse reads a file as the strict parser of Prometheus does, which refuses
-// experimental functions too. Thanos' own field is taken out before.
+// experimental functions too, save those of MetricsQL for its server. Thanos' own
+// field is taken out before.
 func parse(t testing.TB, data []byte) *rulefmt.RuleGroups {
 	t.Helper()
+	o := parser.Options{EnableExperimentalFunctions: strings.Contains(string(data), "target victoriametrics")}
 	text := strings.ReplaceAll(string(data), "    partial_response_strategy: abort\n", "")
-	groups, errs := rulefmt.Parse([]byte(text), false, model.LegacyValidation, parser.NewParser(parser.Options{}), promslog.NewNopLogger())
+	groups, errs := rulefmt.Parse([]byte(text), false, model.LegacyValidation, parser.NewParser(o), promslog.NewNopLogger())
 	require.Empty(t, errs)
 	return groups
 }

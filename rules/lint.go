@@ -56,6 +56,7 @@ type linter struct {
 	file    string
 	lines   []string
 	metrics map[string]bool
+	book    *book
 	out     []Problem
 }
 
@@ -63,7 +64,7 @@ type linter struct {
 // server would load and patterns that are known to be broken. A comment above a
 // rule, "# collwatch:off ID reason", switches a lint off for it.
 func Lint(file string, data []byte, o LintOptions) []Problem {
-	l := &linter{o: o, file: file}
+	l := &linter{o: o, file: file, book: newBook(o.Metrics)}
 	if o.Metrics != nil {
 		l.metrics = map[string]bool{}
 		for _, m := range o.Metrics {
@@ -172,12 +173,11 @@ var switchOff = regexp.MustCompile(`collwatch:off\s+([a-z0-9-]+(?:\s*,\s*[a-z0-9
 
 // switchedOff reads the comments of a rule.
 func (l *linter) switchedOff(n *yaml.Node, rule string) []string {
-	comments := n.HeadComment
-	var commentsSb176 strings.Builder
+	all := []string{n.HeadComment}
 	for _, c := range n.Content {
-		commentsSb176.WriteString("\n" + c.HeadComment + "\n" + c.LineComment)
+		all = append(all, c.HeadComment, c.LineComment)
 	}
-	comments += commentsSb176.String()
+	comments := strings.Join(all, "\n")
 	var out []string
 	for _, m := range switchOff.FindAllStringSubmatch(comments, -1) {
 		if strings.TrimSpace(m[2]) == "" {

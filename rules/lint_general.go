@@ -35,26 +35,36 @@ func queryLints() []LintRule {
 			return say(r.groupsBy("coll_sn", "timestamp", "pid", "message_size", "seq", "op_count", "uuid", "le_timestamp"), "the label %s is kept in a recorded series")
 		}},
 		{"le-match", "Prometheus 3 writes 1 as 1.0", func(r *lintRule) string { return say(r.equals("le", "quantile"), "equality on %s") }},
-		{"experimental", "servers refuse the file unless a feature is enabled", func(r *lintRule) string {
-			found := ""
-			r.visit(func(n parser.Node, _ []parser.Node) {
-				switch x := n.(type) {
-				case *parser.Call:
-					if x.Func.Experimental && found == "" {
-						found = x.Func.Name
-						r.mark(x)
-					}
-				case *parser.AggregateExpr:
-					if x.Op.IsExperimentalAggregator() && found == "" {
-						found = x.Op.String()
-						r.mark(x)
-					}
-				}
-			})
-			return say(found, "%s is experimental")
-		}},
+		{"experimental", "servers refuse the file unless a feature is enabled", experimental},
 	}
 }
+
+// experimental looks for functions behind a feature flag of Prometheus. Those
+// that MetricsQL has too are ordinary there.
+func experimental(r *lintRule) string {
+	found := ""
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		name := ""
+		switch x := n.(type) {
+		case *parser.Call:
+			if x.Func.Experimental && (r.target != "victoriametrics" || !slices.Contains(metricsQL(), x.Func.Name)) {
+				name = x.Func.Name
+			}
+		case *parser.AggregateExpr:
+			if x.Op.IsExperimentalAggregator() && (r.target != "victoriametrics" || x.Op != parser.LIMITK) {
+				name = x.Op.String()
+			}
+		}
+		if name != "" && found == "" {
+			found = name
+			r.mark(n)
+		}
+	})
+	return say(found, "%s is experimental")
+}
+
+// metricsQL are functions of MetricsQL that are experimental in Prometheus.
+func metricsQL() []string { return []string{"mad_over_time", "sort_by_label", "sort_by_label_desc"} }
 
 // own says that a metric is there as long as its process runs, whatever the
 // cluster does.

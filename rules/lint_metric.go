@@ -38,6 +38,30 @@ func metricFacts() map[string]metricFact {
 	return out
 }
 
+// book is what is known of names, made once for a file.
+type book struct {
+	facts map[string]metricFact
+	// known are all names of exporters that are known, ports those of ports'
+	// counters, here those that exist on the source; each sorted.
+	known, ports, here []string
+}
+
+func newBook(metrics []string) *book {
+	k := &book{facts: metricFacts(), here: slices.Sorted(slices.Values(metrics))}
+	for m := range k.facts {
+		k.known = append(k.known, m)
+	}
+	for f := range strings.FieldsSeq(nodeInfiniband) {
+		k.ports = append(k.ports, "node_infiniband_"+f)
+	}
+	k.known = append(k.known, k.ports...)
+	for f := range strings.FieldsSeq(dcgmNames) {
+		k.known = append(k.known, "DCGM_FI_DEV_"+f)
+	}
+	slices.Sort(k.known)
+	return k
+}
+
 // nodeInfiniband are the names of node_exporter's InfiniBand collector (1.12).
 const nodeInfiniband = `info legacy_multicast_packets_received_total legacy_multicast_packets_transmitted_total legacy_data_received_bytes_total
 legacy_packets_received_total legacy_unicast_packets_received_total legacy_unicast_packets_transmitted_total legacy_data_transmitted_bytes_total
@@ -81,22 +105,9 @@ func likelyNames() map[string]string {
 
 // noSuchMetric looks for names of the known exporters that they do not have.
 func noSuchMetric(r *lintRule) string {
-	facts := metricFacts()
-	var known, ports []string
-	for m := range facts {
-		known = append(known, m)
-	}
-	for f := range strings.FieldsSeq(nodeInfiniband) {
-		ports = append(ports, "node_infiniband_"+f)
-	}
-	known = append(known, ports...)
-	for f := range strings.FieldsSeq(dcgmNames) {
-		known = append(known, "DCGM_FI_DEV_"+f)
-	}
-	slices.Sort(known)
 	likely := likelyNames()
 	for _, n := range r.names() {
-		if slices.Contains(known, n) {
+		if _, ok := slices.BinarySearch(r.book.known, n); ok {
 			continue
 		}
 		r.uses(oneOf(n))
@@ -104,11 +115,11 @@ func noSuchMetric(r *lintRule) string {
 			return n + " does not exist: the name is " + use
 		}
 		if strings.HasPrefix(n, "node_infiniband_") { // the list is complete
-			return n + " does not exist" + suggest(n, ports)
+			return n + " does not exist" + suggest(n, r.book.ports)
 		}
 		// A name one or two letters off a known one is a slip of the pen, unless a
 		// digit differs: p50 and p95, load1 and load5 are different series.
-		if near := nearest(n, known); near != "" && edits(n, near, 3) <= allowedEdits(n) && digitless(n) != digitless(near) {
+		if near := nearest(n, r.book.known); near != "" && edits(n, near, 3) <= allowedEdits(n) && digitless(n) != digitless(near) {
 			return n + " is not known, did you mean " + near + "?"
 		}
 	}
@@ -142,24 +153,21 @@ func uncovered(r *lintRule) string {
 			continue
 		}
 		r.uses(oneOf(n))
-		var have []string
-		for m := range r.metrics {
-			have = append(have, m)
-		}
-		slices.Sort(have)
-		return "no series " + n + " here" + suggest(n, have)
+		return "no series " + n + " here" + suggest(n, r.book.here)
 	}
 	return ""
 }
 
+// dcgmGauge are fields that are gauges by their names.
+var dcgmGauge = regexp.MustCompile(`^DCGM_FI_(DEV_\w+_(TEMP|CLOCK|UTIL|USED|FREE)|PROF_\w+_ACTIVE)$`)
+
 func rateOfGauge(r *lintRule) string {
-	facts := metricFacts()
 	return say(r.under(func(m string) bool {
-		f, ok := facts[m]
+		f, ok := r.book.facts[m]
 		if m == xidGauge || m == field449 {
 			return false // they have lints of their own
 		}
-		return ok && f.gauge && !f.counter || !ok && regexp.MustCompile(`^DCGM_FI_(DEV_\w+_(TEMP|CLOCK|UTIL|USED|FREE)|PROF_\w+_ACTIVE)$`).MatchString(m)
+		return ok && f.gauge && !f.counter || !ok && dcgmGauge.MatchString(m)
 	}, "rate", "irate", "increase"), "rate of %s, which is a gauge")
 }
 
@@ -168,7 +176,7 @@ func rawCounter(r *lintRule) string {
 	if !r.alert {
 		return ""
 	}
-	facts, found := metricFacts(), ""
+	facts, found := r.book.facts, ""
 	m, _ := r.compared(func(m string) bool {
 		f, ok := facts[m]
 		return ok && f.counter && !f.gauge && !strings.HasPrefix(m, "DCGM_EXP_")
@@ -193,7 +201,7 @@ func zeroOnMissing(r *lintRule) string {
 	if !r.alert || strings.Contains(r.text, "absent") {
 		return ""
 	}
-	facts, found := metricFacts(), ""
+	facts, found := r.book.facts, ""
 	r.visit(func(n parser.Node, _ []parser.Node) {
 		b, ok := n.(*parser.BinaryExpr)
 		if !ok || b.Op != parser.EQLC || found != "" {

@@ -33,6 +33,10 @@ type lintRule struct {
 	// metrics are the names that exist, nil if nobody was asked.
 	metrics map[string]bool
 
+	// target is that of the options, book what is known of names.
+	target string
+	book   *book
+
 	// place and offset are where the finding at hand is.
 	place  *yaml.Node
 	offset int
@@ -55,7 +59,7 @@ func ruleParser() parser.Parser {
 
 // rule reads one rule; what cannot be read is reported.
 func (l *linter) rule(n *yaml.Node) (*lintRule, bool) {
-	r := &lintRule{labels: map[string]*yaml.Node{}, annotations: map[string]*yaml.Node{}, metrics: l.metrics}
+	r := &lintRule{labels: map[string]*yaml.Node{}, annotations: map[string]*yaml.Node{}, metrics: l.metrics, target: l.o.Target, book: l.book}
 	if n.Kind != yaml.MappingNode {
 		return nil, false // the schema says so
 	}
@@ -273,7 +277,7 @@ func child(n *yaml.Node, key string) *yaml.Node {
 // Recorded lists the names that a file's rules record, none if it cannot be
 // read.
 func Recorded(data []byte) []string {
-	l := &linter{}
+	l := &linter{book: newBook(nil)}
 	var doc yaml.Node
 	if len(data) > maxFile || yaml.Unmarshal(data, &doc) != nil {
 		return nil

@@ -77,7 +77,7 @@ func command(t *testing.T, name string, args ...string) (string, error) {
 // of Prometheus, and of those whose fields they know.
 func TestRealPromtoolChecks(t *testing.T) {
 	for version, promtool := range promtools(t) {
-		for _, target := range []string{"prometheus-2", "prometheus-3", "mimir", "victoriametrics"} {
+		for _, target := range []string{"prometheus-2", "prometheus-3", "mimir"} {
 			for form, files := range outputs(t, target, nil) {
 				text, err := command(t, promtool, append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, files...)...)
 				require.NoError(t, err, "promtool %s, %s as %s: %s", version, target, form, text)

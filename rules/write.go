@@ -28,8 +28,6 @@ const (
 	markContent = "# Content "
 )
 
-func newParser() parser.Parser { return parser.NewParser(parser.Options{}) }
-
 func (w *writer) rules(f ruleFile, first bool) ([]byte, error) {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, g := range f.groups {
@@ -79,7 +77,7 @@ func (w *writer) group(g group) (*yaml.Node, error) {
 }
 
 func (w *writer) rule(r rule) (*yaml.Node, error) {
-	expr, err := pretty(r.expr)
+	expr, err := w.pretty(r.expr)
 	if err != nil {
 		return nil, fmt.Errorf("rule %s%s: %w", r.record, r.alert, err)
 	}
@@ -113,9 +111,11 @@ func (w *writer) rule(r rule) (*yaml.Node, error) {
 	return n, nil
 }
 
-// pretty lays an expression out over lines, and proves that it parses.
-func pretty(expr string) (string, error) {
-	e, err := newParser().ParseExpr(expr)
+// pretty lays an expression out over lines, and proves that it parses. What is
+// experimental in Prometheus is no more than ordinary in MetricsQL.
+func (w *writer) pretty(expr string) (string, error) {
+	p := parser.NewParser(parser.Options{EnableExperimentalFunctions: w.p.MetricsQL})
+	e, err := p.ParseExpr(expr)
 	if err != nil {
 		return "", fmt.Errorf("%w in %s", err, expr)
 	}

@@ -49,6 +49,7 @@ const group = "comm, op, size, nranks, n_nodes, algo"
 // job answers: who waits for whom.
 func job(series []rules.Series) page {
 	times := `rank:coll_exec_time:last{job_id="$job_id",op=~"$op"}`
+	transfer := func(series string) string { return "comm:coll_transfer" + series + `{job_id="$job_id",op=~"$op"}` }
 	hosts := `* on (host) group_left () (job:job_on_node:info{job_id="$job_id"} > 0)`
 	onHosts := func(level string, wanted ...signals.ID) []panel {
 		return of(slices.DeleteFunc(slices.Clone(series), func(s rules.Series) bool { return !slices.Contains(wanted, s.Signal) }), level, func(s rules.Series) panel {
@@ -75,6 +76,15 @@ func job(series []rules.Series) page {
 					kind: heat, title: "Transfer", unit: "s", legend: "{{host}}/{{gpu}}", span: 24,
 					expr: fmt.Sprintf("avg by (host, gpu) (min_over_time(%s[10m]))", times),
 				},
+				{
+					kind: heat, title: "Transfer against its usual level", about: "1 is usual. By GPU index: one row that is high on all hosts is a rail.", legend: "{{gpu}} {{op}} {{size}}", span: 12,
+					expr: `max by (gpu, op, size) (exp(` + transfer("_per_usual:ln") + `))`,
+				},
+				{
+					title: "Slowest communicator against its usual level, and its band", about: "What is above the band is not learnt as the usual.", legend: "{{line}}", span: 12,
+					expr: fmt.Sprintf(`label_replace(topk(1, %s / %s), "line", "slowest", "", "") or label_replace(max(%s / %s), "line", "upper end", "", "") or label_replace(min(%s / %s), "line", "lower end", "", "")`,
+						transfer(":min"), transfer("_usual:ewma"), transfer("_upper:band"), transfer("_usual:ewma"), transfer("_lower:band"), transfer("_usual:ewma")),
+				},
 				{kind: heat, title: "Time inside collectives", unit: "s", legend: "{{host}}/{{gpu}}", span: 24, expr: "avg by (host, gpu) (" + times + ")"},
 				{
 					title: "Time of each communicator: fastest, middle and slowest member", unit: "s", legend: "{{comm}} {{op}} {{size}} q{{q}}", span: 24,
@@ -98,7 +108,10 @@ func host(series []rules.Series) page {
 		variables: []variable{{name: "host", label: "Host", metric: "host:job_now:info"}},
 		rows: []row{
 			{"The host", append([]panel{{kind: list, title: "Its jobs", expr: `max by (job_id) (job:job_on_node:info{host="$host"})`}}, all("host")...)},
-			{"NICs", all("nic_port")},
+			{"NICs", append([]panel{{
+				title: "Bytes sent by busy ports against their usual level in this job", about: "Above 1.5, with sister ports at 1, it is the traffic of others.",
+				expr: `nic_port:nic_tx_per_usual:ratio{host="$host"}`, legend: "{{device}}",
+			}}, all("nic_port")...)},
 			{"GPUs", all("gpu")},
 		},
 	}

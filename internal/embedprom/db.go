@@ -55,6 +55,9 @@ type Options struct {
 	// ReadAhead bounds the samples kept decoded for coming queries over all
 	// selectors, 8 million (128 MB) if 0; negative switches reading ahead off.
 	ReadAhead int
+	// Experimental allows PromQL functions that servers refuse unless a feature
+	// is enabled.
+	Experimental bool
 }
 
 func (o Options) withDefaults() Options {
@@ -173,7 +176,7 @@ func looksLikeTSDB(dir string) bool {
 }
 
 func newDB(opts Options) *DB {
-	p := parser.NewParser(parser.Options{})
+	p := parser.NewParser(parser.Options{EnableExperimentalFunctions: opts.Experimental})
 	return &DB{
 		opts:   opts,
 		parser: p,

@@ -101,7 +101,8 @@ func Run(ctx context.Context, path string) (tests int, failures []Failure, err e
 }
 
 func (f *file) run(ctx context.Context, t *test, paths []string) ([]Failure, error) {
-	db, err := embedprom.Open(embedprom.Options{})
+	// Whether the server of the rules has a function is for the check of rules.
+	db, err := embedprom.Open(embedprom.Options{Experimental: true})
 	if err != nil {
 		return nil, err
 	}
