@@ -2,6 +2,7 @@ package detectors
 
 import (
 	"slices"
+	"time"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -42,6 +43,7 @@ type Bank struct {
 	generation uint64
 	entities   *signals.Entities // what numbers meant at the last tick, to survive a renumbering
 	remap      []signals.EntityID
+	took       []time.Duration
 }
 
 // NewBank returns a Bank with all built-in detectors.
@@ -61,8 +63,12 @@ func (b *Bank) Observe(s *signals.Snapshot) *Report {
 	b.renumber(s)
 	b.tick.begin(s)
 	r := &Report{Time: s.Time}
+	b.took = b.took[:0]
+	began := time.Now()
 	for _, d := range b.detectors {
 		d.Observe(&b.tick, r)
+		now := time.Now()
+		b.took, began = append(b.took, now.Sub(began)), now
 	}
 	if s.Warming {
 		r.Findings, r.Blind = nil, nil
@@ -84,6 +90,10 @@ func (b *Bank) Names() []string {
 	}
 	return out
 }
+
+// Took is the wall time of each detector in the last call of Observe, in the order
+// of Names. The slice is valid until the next call.
+func (b *Bank) Took() []time.Duration { return b.took }
 
 // renumber follows a change of generation: state moves with its entity.
 func (b *Bank) renumber(s *signals.Snapshot) {

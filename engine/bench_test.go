@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	sys "golang.org/x/sys/unix"
 
+	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/internal/embedprom"
 	"github.com/collwatch/collwatch/promapi"
@@ -75,6 +76,7 @@ type recording struct {
 	promapi.Querier
 
 	answers map[string]*promapi.Result
+	shard   diagnosis.Shard
 	key     []byte
 }
 
@@ -96,12 +98,15 @@ func (r *recording) Instant(ctx context.Context, expr string, at time.Time, dst 
 }
 
 // record simulates some minutes of a healthy cluster and walks through them once.
-func record(tb testing.TB, hosts int) *recording {
+func record(tb testing.TB, hosts int) *recording { return recordJobs(tb, sim.R16(hosts), nil) }
+
+// recordJobs is record with jobs other than the shape's own.
+func recordJobs(tb testing.TB, shape sim.Shape, jobs []sim.JobSpec) *recording {
 	tb.Helper()
 	db, err := embedprom.Open(embedprom.Options{Dir: tb.TempDir()})
 	require.NoError(tb, err)
 	sink := db.Appender()
-	c, err := sim.New(sim.Options{Seed: 1, Start: begin, Shape: sim.R16(hosts), Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
+	c, err := sim.New(sim.Options{Seed: 1, Start: begin, Shape: shape, Jobs: jobs, Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
 	require.NoError(tb, err)
 	require.NoError(tb, c.Run(tb.Context(), simulatedTime))
 	require.NoError(tb, sink.Commit())
@@ -114,7 +119,7 @@ func record(tb testing.TB, hosts int) *recording {
 // steady ticks with a new engine and measures what comes after the first minutes.
 func (r *recording) steady(tb testing.TB) (c cost) {
 	tb.Helper()
-	e := newEngine(tb, r)
+	e := newShard(tb, r, r.shard)
 	at := begin.Add(time.Minute)
 	tick := func() engine.Tick {
 		t := e.Tick(tb.Context(), at)

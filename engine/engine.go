@@ -68,6 +68,7 @@ type Tick struct {
 
 	failure   string // the reason of Err, for metrics
 	detectors []string
+	took      []time.Duration // of each detector
 }
 
 // Tick evaluates once at time at. A panic below is a failed tick, not the end
@@ -97,6 +98,7 @@ func (e *Engine) Tick(ctx context.Context, at time.Time) (t Tick) {
 	}
 	fabric := e.parts.Topology.Update(t.Snapshot)
 	t.Report = e.parts.Bank.Observe(t.Snapshot)
+	t.took = e.parts.Bank.Took()
 	t.Result = e.parts.Diagnoser.Diagnose(t.Snapshot, t.Report, fabric)
 	e.parts.Bank.Freeze(t.Result.Suspect)
 	t.Events = e.parts.Incidents.Apply(t.Result)

@@ -45,11 +45,16 @@ func store(t *testing.T, scenario string) (*embedprom.DB, *sim.Run) {
 
 func newEngine(t testing.TB, q promapi.Querier) *engine.Engine {
 	t.Helper()
+	return newShard(t, q, diagnosis.Shard{})
+}
+
+func newShard(t testing.TB, q promapi.Querier, shard diagnosis.Shard) *engine.Engine {
+	t.Helper()
 	r, err := signals.NewReader(signals.Options{Interval: interval, Concurrency: 1}, map[string]promapi.Querier{"p": q})
 	require.NoError(t, err)
 	return engine.New(engine.Parts{
 		Reader: r, Topology: topology.NewStore(topology.Options{}), Bank: detectors.NewBank(detectors.Options{Interval: interval}),
-		Diagnoser: diagnosis.New(diagnosis.Options{Interval: interval}), Incidents: incidents.NewManager(incidents.Options{Interval: interval}),
+		Diagnoser: diagnosis.New(diagnosis.Options{Interval: interval, Shard: shard}), Incidents: incidents.NewManager(incidents.Options{Interval: interval}),
 	})
 }
 

@@ -21,6 +21,7 @@ type Metrics struct {
 	verdicts prometheus.Gauge
 	gaps     *prometheus.GaugeVec
 	blind    *prometheus.GaugeVec
+	each     *prometheus.GaugeVec
 }
 
 // Reasons of failed evaluations, and of gaps; both are initialised, so that a
@@ -47,6 +48,7 @@ func NewMetrics(reg prometheus.Registerer, detectors []string) *Metrics {
 		gaps:     f.NewGaugeVec(prometheus.GaugeOpts{Name: "collwatch_input_gaps", Help: "Inputs that are expected and missing, by reason."}, []string{"reason"}),
 		blind:    f.NewGaugeVec(prometheus.GaugeOpts{Name: "collwatch_detector_blind", Help: "Statements of a detector that it cannot judge something."}, []string{"detector"}),
 	}
+	m.each = f.NewGaugeVec(prometheus.GaugeOpts{Name: "collwatch_detector_seconds", Help: "Wall time of a detector in the last evaluation."}, []string{"detector"})
 	for _, r := range failureReasons {
 		m.failures.WithLabelValues(r)
 	}
@@ -55,6 +57,7 @@ func NewMetrics(reg prometheus.Registerer, detectors []string) *Metrics {
 	}
 	for _, d := range detectors {
 		m.blind.WithLabelValues(d)
+		m.each.WithLabelValues(d)
 	}
 	return m
 }
@@ -82,8 +85,11 @@ func (m *Metrics) Observe(t *Tick, missed int) {
 		blind[b.Detector]++
 	}
 	m.blind.Reset()
-	for _, d := range t.detectors {
+	for i, d := range t.detectors {
 		m.blind.WithLabelValues(d).Set(float64(blind[d]))
+		if i < len(t.took) {
+			m.each.WithLabelValues(d).Set(t.took[i].Seconds())
+		}
 	}
 }
 

@@ -105,6 +105,7 @@ type CoverageMetrics struct {
 	entities, expected, age, repairs, class *prometheus.GaugeVec
 	unused                                  *prometheus.GaugeVec
 	short                                   *prometheus.GaugeVec
+	few                                     prometheus.Gauge
 }
 
 // NewCoverageMetrics registers the metrics.
@@ -114,7 +115,12 @@ func NewCoverageMetrics(reg prometheus.Registerer) *CoverageMetrics {
 		reg.MustRegister(g)
 		return g
 	}
+	few := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "collwatch_series_too_few", Help: "Signals that fewer things report than are known to exist, of those that any reports.",
+	})
+	reg.MustRegister(few)
 	return &CoverageMetrics{
+		few:      few,
 		entities: vec("entities", "Things with a recent sample of the signal.", "signal", "dialect"),
 		expected: vec("expected_entities", "Things of that kind that are known.", "signal", "dialect"),
 		age:      vec("newest_sample_age_seconds", "Age of the newest sample of the signal.", "signal", "dialect"),
@@ -130,8 +136,12 @@ func (m *CoverageMetrics) Set(c *Coverage) {
 	for _, v := range []*prometheus.GaugeVec{m.entities, m.expected, m.age, m.repairs, m.unused, m.class, m.short} {
 		v.Reset()
 	}
+	m.few.Set(0)
 	for i := range c.Signals {
 		s := &c.Signals[i]
+		if s.Dialect != "" && s.Entities < s.Expected {
+			m.few.Inc()
+		}
 		m.entities.WithLabelValues(s.Signal, s.Dialect).Set(float64(s.Entities))
 		m.expected.WithLabelValues(s.Signal, s.Dialect).Set(float64(s.Expected))
 		if s.Dialect != "" {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -115,8 +114,8 @@ func TestReadStep(t *testing.T) {
 }
 
 // pair is the past of two jobs, one after the other, the second with a slower
-// network.
-func pair(t testing.TB, hosts int, length time.Duration, slower float64) (p *past, first time.Time) {
+// network. A start of zero is the simulator's own.
+func pair(t testing.TB, hosts int, start time.Time, length time.Duration, slower float64) (*past, *embedprom.DB) {
 	t.Helper()
 	db, err := embedprom.Open(embedprom.Options{})
 	require.NoError(t, err)
@@ -126,7 +125,7 @@ func pair(t testing.TB, hosts int, length time.Duration, slower float64) (p *pas
 	b.StartAt, b.InitFor = length.Seconds()+120, 60
 	b.Phases[3].Comm.Bandwidth /= slower
 	sink := db.Appender()
-	c, err := sim.New(sim.Options{Seed: 5, Shape: shape, Jobs: []sim.JobSpec{a, b}, Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
+	c, err := sim.New(sim.Options{Seed: 5, Start: start, Shape: shape, Jobs: []sim.JobSpec{a, b}, Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
 	require.NoError(t, err)
 	end := 2*length + 10*time.Minute
 	for at := time.Hour; ; at += time.Hour {
@@ -136,9 +135,9 @@ func pair(t testing.TB, hosts int, length time.Duration, slower float64) (p *pas
 			break
 		}
 	}
-	p = &past{sources: map[string]promapi.Querier{"sim": db.Querier()}, close: func() { require.NoError(t, db.Close()) }}
+	p := &past{sources: map[string]promapi.Querier{"sim": db.Querier()}, close: func() { require.NoError(t, db.Close()) }}
 	p.first, p.last = db.TimeRange()
-	return p, c.Start()
+	return p, db
 }
 
 func compareJobs(t testing.TB, p *past, base, cand string) *compare.Result {
@@ -161,7 +160,8 @@ func compareJobs(t testing.TB, p *past, base, cand string) *compare.Result {
 // TestJobsAreFoundByTheirSeries: each job is read over its own time, and the
 // second one without its start.
 func TestJobsAreFoundByTheirSeries(t *testing.T) {
-	p, start := pair(t, 4, 25*time.Minute, 1.25)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	p, _ := pair(t, 4, start, 25*time.Minute, 1.25)
 	defer p.close()
 	res := compareJobs(t, p, "48213", "48300")
 	require.Equal(t, compare.Regression, res.Verdict, res.Why)
@@ -215,42 +215,4 @@ func TestExitCodes(t *testing.T) {
 	code, text := call("compare", "--baseline", before, "--candidate", after, "--format", "json")
 	require.Equal(t, exitFindings, code)
 	require.True(t, strings.HasPrefix(text[strings.Index(text, "{"):], "{\n  \"verdict\": \"regression\""), text)
-}
-
-// cpu reports the processor time of an iteration: wall time on a busy machine
-// says little.
-func cpu(b *testing.B) (done func()) {
-	used := func() time.Duration {
-		var u syscall.Rusage
-		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	}
-	before := used()
-	return func() { b.ReportMetric((used()-before).Seconds()/float64(b.N), "cpu-s/op") }
-}
-
-// BenchmarkCompareDay compares two jobs of 24 h, reading included.
-func BenchmarkCompareDay(b *testing.B) {
-	p, _ := pair(b, 16, 24*time.Hour, 1.1)
-	defer p.close()
-	defer cpu(b)()
-	for b.Loop() {
-		require.Equal(b, compare.Regression, compareJobs(b, p, "48213", "48300").Verdict)
-	}
-}
-
-// BenchmarkReportDay makes the page about a job of 24 h, reading and replay of
-// the engine included.
-func BenchmarkReportDay(b *testing.B) {
-	p, start := pair(b, 16, 24*time.Hour, 1.1)
-	defer p.close()
-	s := span{from: start, to: start.Add(24 * time.Hour)}
-	defer cpu(b)()
-	for b.Loop() {
-		cfg := config.Default()
-		cfg.Global.Interval = config.Duration(reportStep(s, cfg.Global.Interval.Std(), 0))
-		r, err := makeReport(b.Context(), &cfg, p, "48213", s, newProgress(&bytes.Buffer{}))
-		require.NoError(b, err)
-		require.NotEmpty(b, r.Costs)
-	}
 }

@@ -24,6 +24,7 @@ func (s *memberSet) check() error {
 		return err
 	}
 	m.client.close()
+	s.n.metrics.lookupFailures.WithLabelValues(s.target.Name) // a rule on it must not meet nothing
 	return nil
 }
 
