@@ -29,6 +29,7 @@ type StandIn struct {
 	alerts map[string]*models.PostableAlert // by fingerprint
 	posted map[string]time.Time
 	told   map[string]string // newest status by fingerprint: the notification log
+	down   bool
 }
 
 // NewStandIn returns one that nobody has posted to.
@@ -52,17 +53,28 @@ func (s *StandIn) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// Restart forgets the alerts, as the real one does.
-func (s *StandIn) Restart() {
+// Stop ends it: nobody is told anything, and the alerts are forgotten.
+func (s *StandIn) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.down = true
 	clear(s.alerts)
 	clear(s.posted)
+}
+
+// Start lets it begin anew.
+func (s *StandIn) Start() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
 }
 
 func (s *StandIn) notify(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.down {
+		return
+	}
 	for fp, a := range s.alerts {
 		status := "firing"
 		if !time.Time(a.EndsAt).After(now) {
@@ -84,6 +96,9 @@ func (s *StandIn) notify(now time.Time) {
 func (s *StandIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.down {
+		panic(http.ErrAbortHandler)
+	}
 	_, path, _ := strings.Cut(r.URL.Path, "/api/v2/")
 	switch {
 	case path == "status":
