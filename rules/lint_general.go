@@ -16,6 +16,7 @@ func queryLints() []LintRule {
 		{"zero-on-missing", "a counter whose file is missing has no series, so that nothing equals 0", zeroOnMissing},
 		{"never-true", "a threshold outside the range of the metric", neverTrue},
 		{"many-to-many", "series of different exporters match only on labels that both have, and one to one only if each side is unique", manyToMany},
+		{"unpaired", "two sides match only on labels that both have kept", unpaired},
 		{"host-label", "dcgm-exporter changed Hostname to hostname after 4.8", func(r *lintRule) string {
 			if r.usesLabel("hostname") != "" {
 				r.offset = 0

@@ -76,8 +76,18 @@ func exprLints() map[string][]string {
 		"zero-on-missing": {`rate(node_infiniband_np_cnp_packets_sent_total[5m]) == 0`, `rate`, `rate(node_infiniband_np_cnp_packets_sent_total[5m]) < 1`},
 		"never-true":      {`DCGM_FI_DEV_GPU_UTIL > 100 and DCGM_FI_DEV_POWER_USAGE`, `DCGM`, `DCGM_FI_DEV_GPU_UTIL > 90 and DCGM_FI_DEV_POWER_USAGE`},
 		"many-to-many":    {`DCGM_FI_DEV_POWER_USAGE * on (instance) node_load1 > 5`, `DCGM`, `DCGM_FI_DEV_POWER_USAGE * on (instance) group_left () node_load1 > 5`},
-		"host-label":      {`max by (Hostname) (DCGM_FI_DEV_POWER_USAGE < 1e5) > 5`, `max`, `max by (instance) (DCGM_FI_DEV_POWER_USAGE < 1e5) > 5`},
-		"bare-absent":     {`absent(nvidia_up)`, `absent`, `absent(nvidia_up) and on () count(slurm_node_job) > 0`, `absent(up{job="collwatch"})`},
+		"unpaired": {
+			`DCGM_FI_DEV_SM_CLOCK < 0.8 * avg(DCGM_FI_DEV_SM_CLOCK)`, `DCGM`,
+			`DCGM_FI_DEV_SM_CLOCK < 0.8 * scalar(avg(DCGM_FI_DEV_SM_CLOCK))`,
+			`DCGM_FI_DEV_SM_CLOCK < on () group_left () (0.8 * avg(DCGM_FI_DEV_SM_CLOCK))`,
+			`DCGM_FI_DEV_SM_CLOCK < on (instance) group_left () (0.8 * avg by (instance) (DCGM_FI_DEV_SM_CLOCK))`,
+			`DCGM_FI_DEV_SM_CLOCK < ignoring (gpu, UUID) group_left () (0.8 * avg without (gpu, UUID) (DCGM_FI_DEV_SM_CLOCK))`,
+			`max by (host) (a) > on (host) max by (host) (label_replace(b, "host", "$1", "instance", "(.*):.*"))`,
+			`sum by (job) (a) / sum by (job) (b) > 1`, `a > avg_over_time(a[1h])`, `a and on (job) b:sum`, `a unless on (instance) up == 1`,
+			`a > 5 and count(a) by (job, instance, gpu) > 2`, `up == 0 or vector(1)`, `ALERTS{alertname="A"} and on (node) b:sum`,
+		},
+		"host-label":  {`max by (Hostname) (DCGM_FI_DEV_POWER_USAGE < 1e5) > 5`, `max`, `max by (instance) (DCGM_FI_DEV_POWER_USAGE < 1e5) > 5`},
+		"bare-absent": {`absent(nvidia_up)`, `absent`, `absent(nvidia_up) and on () count(slurm_node_job) > 0`, `absent(up{job="collwatch"})`},
 		"no-group-guard": {
 			`DCGM_FI_DEV_SM_CLOCK < on (instance) group_left () (0.9 * quantile by (instance) (0.5, DCGM_FI_DEV_SM_CLOCK))`, `DCGM`,
 			`DCGM_FI_DEV_SM_CLOCK < on (instance) group_left () (0.9 * quantile by (instance) (0.5, DCGM_FI_DEV_SM_CLOCK)) and on (instance) count by (instance) (DCGM_FI_DEV_SM_CLOCK) >= 4`,
@@ -136,6 +146,14 @@ func TestLintsSeeVariants(t *testing.T) {
 		`node_infiniband_symbol_error_total{link_layer="Ethernet"} > 1`:                              "fabric-mix",
 		`DCGM_FI_DEV_POWER_USAGE * on (UUID) group_left (Hostname) DCGM_FI_DEV_SM_CLOCK > 1`:         "host-label",
 		`limitk(3, x) > 1`: "experimental",
+		`node_load1 > on (job) sum by (instance) (node_load5)`:          "unpaired",
+		`x{code="500"} / sum without (code) (x) > 0.1`:                  "unpaired",
+		`sum by (instance) (a) and sum by (job) (b) > 1`:                "unpaired",
+		`a and count by (job) (a) > 2`:                                  "unpaired",
+		`rate(a[5m]) > vector(5)`:                                       "unpaired",
+		`max by (node) (a{node!=""}) * on (node) avg by (pod) (b)`:      "unpaired",
+		`a{gpu="1"} - ignoring (job) sum without (gpu) (a) > 1`:         "unpaired",
+		`histogram_quantile(0.9, sum by (le) (rate(a_bucket[5m]))) > b`: "unpaired",
 	} {
 		require.Contains(t, ids(lint(alertFile(expr))), id, expr)
 	}
