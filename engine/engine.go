@@ -77,18 +77,29 @@ func (e *Engine) Tick(ctx context.Context, at time.Time) (t Tick) {
 	t.At, t.detectors = at, e.names
 	start := time.Now()
 	defer func() {
-		if p := recover(); p != nil {
-			t.Err = fmt.Errorf("tick at %s: panic: %v\n%s", at.UTC().Format(time.RFC3339), p, debug.Stack())
-			t.Result, t.failure = nil, "panic"
-		}
 		t.Took = time.Since(start)
 		e.stats.add(t)
 	}()
+	defer t.survive()
 	t.Snapshot = e.parts.Reader.Read(ctx, at)
 	t.Query = time.Since(start)
+	e.conclude(ctx, &t)
+	return t
+}
+
+// survive makes a panic a failed tick. It has to be deferred.
+func (t *Tick) survive() {
+	if p := recover(); p != nil {
+		t.Err = fmt.Errorf("tick at %s: panic: %v\n%s", t.At.UTC().Format(time.RFC3339), p, debug.Stack())
+		t.Result, t.failure = nil, "panic"
+	}
+}
+
+// conclude walks the line behind the reader.
+func (e *Engine) conclude(ctx context.Context, t *Tick) {
 	if err := ctx.Err(); err != nil {
-		t.Err, t.failure = fmt.Errorf("tick at %s: %w", at.UTC().Format(time.RFC3339), err), "stopped"
-		return t
+		t.Err, t.failure = fmt.Errorf("tick at %s: %w", t.At.UTC().Format(time.RFC3339), err), "stopped"
+		return
 	}
 	for _, f := range t.Snapshot.Frames {
 		t.Series += f.Len()
@@ -103,7 +114,6 @@ func (e *Engine) Tick(ctx context.Context, at time.Time) (t Tick) {
 	e.parts.Bank.Freeze(t.Result.Suspect)
 	t.Events = e.parts.Incidents.Apply(t.Result)
 	t.Findings, t.Verdicts = len(t.Report.Findings), len(t.Result.Verdicts)
-	return t
 }
 
 // WarmUp teaches baselines from history, so that a restart is not blind until

@@ -113,6 +113,15 @@ func TestReplayEqualsLive(t *testing.T) {
 	}})
 	require.ErrorIs(t, err, errEnd)
 	require.Equal(t, replayed, live, "a replay says what the daemon said, byte by byte")
+
+	var skimmed []string
+	k := newEngine(t, db.Querier())
+	require.NoError(t, k.WarmUp(t.Context(), begin, from, interval))
+	require.NoError(t, k.Skim(t.Context(), from, to, interval, func(tk engine.Tick) error {
+		skimmed = append(skimmed, lines(t, tk.Events)...)
+		return tk.Err
+	}))
+	require.Equal(t, replayed, skimmed, "and so does one that reads in large chunks")
 }
 
 func TestRunSkipsSlotsAndSurvivesClockSteps(t *testing.T) {

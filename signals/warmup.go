@@ -8,9 +8,15 @@ import (
 	"github.com/collwatch/collwatch/promapi"
 )
 
-// warmChunk is how much history one query reads. Raw samples of 100,000
-// series over five minutes are about as large as the largest live answer.
-const warmChunk = 5 * time.Minute
+// History is read in chunks. Raw samples of 100,000 series over five minutes are
+// about as large as the largest live answer. Where there are fewer series chunks
+// grow until they are as large: a server needs more time to find a series than to
+// give a hundred samples of it.
+const (
+	warmChunk   = 5 * time.Minute
+	longChunk   = 40 * time.Minute
+	warmSamples = 2_000_000
+)
 
 // WarmUp replays history so that baselines exist when the first live tick is
 // judged. It reads raw samples in chunks and cuts them into the ticks that a
@@ -26,8 +32,9 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 	}
 	from, to = from.Truncate(step), to.Truncate(step)
 	defer r.release()
+	chunk := warmChunk
 	for begin := from; begin.Before(to); {
-		end := begin.Add(warmChunk).Truncate(step)
+		end := begin.Add(chunk).Truncate(step)
 		if !end.After(begin) {
 			end = begin.Add(step)
 		}
@@ -38,6 +45,11 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		restore := r.widen(end.Sub(begin))
 		r.ask(ctx, end)
 		restore()
+		if read := r.samples(); 2*read < warmSamples {
+			chunk = min(2*chunk, longChunk)
+		} else if read > warmSamples {
+			chunk = max(chunk/2, warmChunk)
+		}
 		r.askShaped(ctx, promapi.Window{Start: begin.Add(step), End: end, Step: step})
 		for at := begin.Add(step); !at.After(end); at = at.Add(step) {
 			if err := ctx.Err(); err != nil {
@@ -50,6 +62,14 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		begin = end
 	}
 	return nil
+}
+
+// samples is the size of the answers at hand.
+func (r *Reader) samples() (n int) {
+	for _, q := range r.queries {
+		n += len(q.res.Samples)
+	}
+	return n
 }
 
 // release gives the memory of answers back, which of history are many times what a

@@ -131,7 +131,7 @@ func makeReport(ctx context.Context, cfg *config.Config, p *past, job string, s 
 	}
 	seen := map[string]incidents.Incident{}
 	bar.begin("reading job "+job, s)
-	err = a.engine.Replay(ctx, s.from, s.to, step, func(t engine.Tick) error {
+	err = a.engine.Skim(ctx, s.from, s.to, step, func(t engine.Tick) error {
 		bar.at(t.At)
 		if t.Err != nil {
 			c.Failed()
