@@ -91,44 +91,75 @@ func (l *linter) read(data []byte) {
 		return
 	}
 	l.lines = strings.Split(string(data), "\n")
-	var doc, second yaml.Node
 	dec := yaml.NewDecoder(bytes.NewReader(data))
-	switch err := dec.Decode(&doc); {
-	case errors.Is(err, io.EOF):
-		l.report(1, 1, "", "unreadable", "the file is empty")
-		return
-	case err != nil:
-		line := 1
-		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
-			line, _ = strconv.Atoi(m[1])
+	several := false // what reads the file takes all its documents
+	for i := 0; ; i++ {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		switch {
+		case errors.Is(err, io.EOF):
+			if i == 0 {
+				l.report(1, 1, "", "unreadable", "the file is empty")
+			}
+			return
+		case err != nil && (i == 0 || several):
+			line := 1
+			if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+				line, _ = strconv.Atoi(m[1])
+			}
+			l.report(line, 1, "", "unreadable", err.Error())
+			return
+		case err != nil:
+			return // of a document that nobody reads
+		case i > 0 && !several:
+			l.report(doc.Line, doc.Column, "", "second-document", "only the first YAML document of a file is read: these rules are never loaded")
+			return
 		}
-		l.report(line, 1, "", "unreadable", err.Error())
-		return
+		several = l.document(&doc, i == 0) || several
 	}
-	if dec.Decode(&second) == nil {
-		l.report(second.Line, second.Column, "", "second-document", "only the first YAML document of a file is read: these rules are never loaded")
-	}
-	if tooDeep(&doc) {
+}
+
+// document reads one, and says whether others may follow: those of resources and
+// of namespaces for mimirtool are all read.
+func (l *linter) document(doc *yaml.Node, first bool) (others bool) {
+	if tooDeep(doc) {
 		l.report(1, 1, "", "unreadable", "the file is nested too deeply, or its aliases grow too large")
-		return
+		return false
 	}
-	root, resource := resolve(&doc), false
+	root := resolve(doc)
+	others = child(root, "kind") != nil || child(root, "namespace") != nil || l.o.Target == "mimir"
+	if items := child(root, "items"); items != nil && items.Kind == yaml.SequenceNode { // kind: List
+		for _, item := range items.Content {
+			l.resource(resolve(item), false)
+		}
+		return true
+	}
+	l.resource(root, first)
+	return others
+}
+
+// resource reads the groups of a rule file, or of one PrometheusRule. Other
+// resources beside it are none of our business.
+func (l *linter) resource(root *yaml.Node, first bool) {
+	place, wrapped := root, false
 	if spec := child(root, "spec"); spec != nil {
-		root, resource = spec, true
+		root, wrapped = spec, true
 	}
 	groups := child(root, "groups")
 	if groups == nil || groups.Kind != yaml.SequenceNode {
-		l.report(1, 1, "", "unreadable", "no list of groups: this is no rule file")
+		if kind := child(place, "kind"); first || kind != nil && kind.Value == "PrometheusRule" {
+			l.report(place.Line, place.Column, "", "unreadable", "no list of groups: this is no rule file")
+		}
 		return
 	}
-	if !resource {
+	if !wrapped {
 		l.fields(root, "", []string{"groups", "namespace"})
 	}
 	names := map[string]bool{}
 	for _, g := range groups.Content {
 		l.group(resolve(g), names)
 	}
-	l.schema(root, resource)
+	l.schema(root, wrapped || !first)
 }
 
 func (l *linter) group(g *yaml.Node, names map[string]bool) {
@@ -202,29 +233,4 @@ func LintIDs() []string {
 		out = append(out, l.ID)
 	}
 	return out
-}
-
-// position is where a byte of a scalar's value stands in the file.
-func (l *linter) position(n *yaml.Node, offset int) (line, column int) {
-	switch n.Style {
-	case yaml.LiteralStyle:
-		before := n.Value[:min(offset, len(n.Value))]
-		row := strings.Count(before, "\n")
-		text := strings.Split(n.Value, "\n")[row]
-		at := offset - strings.LastIndexByte(before, '\n') - 1
-		if i := n.Line + row; i < len(l.lines) && strings.HasSuffix(strings.TrimRight(l.lines[i], "\r"), text) {
-			return i + 1, len(strings.TrimRight(l.lines[i], "\r")) - len(text) + at + 1
-		}
-	case yaml.FoldedStyle:
-	default:
-		start := n.Column - 1
-		if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-			start++
-		}
-		end := start + offset
-		if n.Line-1 < len(l.lines) && end <= len(l.lines[n.Line-1]) {
-			return n.Line, end + 1
-		}
-	}
-	return n.Line, n.Column
 }

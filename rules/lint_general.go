@@ -35,7 +35,7 @@ func queryLints() []LintRule {
 			}
 			return say(r.groupsBy("coll_sn", "timestamp", "pid", "message_size", "seq", "op_count", "uuid", "le_timestamp"), "the label %s is kept in a recorded series")
 		}},
-		{"le-match", "Prometheus 3 writes 1 as 1.0", func(r *lintRule) string { return say(r.equals("le", "quantile"), "equality on %s") }},
+		{"le-match", "Prometheus 3 writes 1 as 1.0", func(r *lintRule) string { return say(r.whole("le", "quantile"), "equality on %s") }},
 		{"experimental", "servers refuse the file unless a feature is enabled", experimental},
 	}
 }

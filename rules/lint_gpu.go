@@ -19,7 +19,7 @@ const (
 func dcgmMetric(s string) bool { return strings.HasPrefix(s, "DCGM_") }
 
 func gpuLints() []LintRule {
-	rates := []string{"rate", "irate", "increase", "delta", "idelta"}
+	rates := []string{"rate", "irate", "increase", "delta", "idelta", "sum_over_time"}
 	return []LintRule{
 		{"xid-increase", "the Xid gauge keeps the last code for days; use DCGM_EXP_XID_ERRORS_COUNT or a change of value", func(r *lintRule) string {
 			return say(r.under(oneOf(xidGauge), rates...), "rate of %s, a gauge that holds the last code")
@@ -50,24 +50,16 @@ func gpuLints() []LintRule {
 				if !ok || !b.Op.IsComparisonOperator() || m != "" {
 					return
 				}
-				if c, ok := constant(b.RHS); ok && c > 0 && prefixed("DCGM_FI_DEV_", "_VIOLATION")(anyMetric(b.LHS)) {
-					m, v = anyMetric(b.LHS), c
-					r.mark(b)
+				for _, pair := range [][2]parser.Expr{{b.LHS, b.RHS}, {b.RHS, b.LHS}} {
+					if c, ok := constant(pair[1]); ok && c > 0 && prefixed("DCGM_FI_DEV_", "_VIOLATION")(anyMetric(pair[0])) {
+						m, v = anyMetric(pair[0]), c
+						r.mark(b)
+					}
 				}
 			})
 			return say(m, "%s against "+num(v)+" assumes a unit")
 		}},
-		{"idle-pcie", "an idle GPU may lower its link to generation 1", func(r *lintRule) string {
-			m, _ := r.compared(oneOf("DCGM_FI_DEV_PCIE_LINK_GEN"), func(op parser.ItemType, _ float64) bool {
-				return op == parser.LSS || op == parser.LTE || op == parser.NEQ || op == parser.EQLC
-			})
-			if !r.alert || slices.ContainsFunc(r.names(), func(n string) bool {
-				return n == gpuUtil || strings.HasPrefix(n, "DCGM_FI_PROF_") || strings.Contains(n, "busy")
-			}) {
-				return ""
-			}
-			return say(m, "%s of GPUs that may be idle")
-		}},
+		{"idle-pcie", "an idle GPU may lower its link to generation 1", idlePCIe},
 		{"dup-hpc-job", "with the mapping of jobs two jobs on one GPU are two series of one value", dupHPCJob},
 		{"short-hold", "dcgm-exporter collects every 30 s: wait for three values", func(r *lintRule) string {
 			const three = 90 * time.Second
@@ -92,6 +84,27 @@ func anyMetric(e parser.Expr) string {
 	return name
 }
 
+func idlePCIe(r *lintRule) string {
+	const gen = "DCGM_FI_DEV_PCIE_LINK_GEN"
+	busy := slices.ContainsFunc(r.names(), func(n string) bool {
+		return n == gpuUtil || strings.HasPrefix(n, "DCGM_FI_PROF_") || strings.Contains(n, "busy") || strings.Contains(n, "POWER")
+	})
+	if !r.alert || busy {
+		return ""
+	}
+	m, _ := r.compared(oneOf(gen), func(op parser.ItemType, _ float64) bool {
+		return op == parser.LSS || op == parser.LTE || op == parser.NEQ || op == parser.EQLC
+	})
+	r.visit(func(n parser.Node, _ []parser.Node) { // with the most that the card can
+		b, ok := n.(*parser.BinaryExpr)
+		if ok && m == "" && b.Op.IsComparisonOperator() && (bare(b.LHS) == gen) != (bare(b.RHS) == gen) && strings.HasSuffix(bare(b.LHS)+bare(b.RHS), "_GEN") {
+			m = gen
+			r.mark(b)
+		}
+	})
+	return say(m, "%s of GPUs that may be idle")
+}
+
 func percentOnRatio(r *lintRule) string {
 	above := func(_ parser.ItemType, v float64) bool { return v > 1.01 }
 	if r.alert { // a recording rule may drop impossible values
@@ -105,8 +118,11 @@ func percentOnRatio(r *lintRule) string {
 	return say(m, "%s is compared with "+num(v)+", but goes from 0 to 100")
 }
 
+// applicationXids are codes that an application or a teardown causes.
+func applicationXids() []float64 { return []float64{13, 31, 43, 45} }
+
 func xidClass(r *lintRule) string {
-	if !r.alert {
+	if !r.alert || r.namesCodes() {
 		return ""
 	}
 	every := func(op parser.ItemType, v float64) bool {
@@ -115,18 +131,49 @@ func xidClass(r *lintRule) string {
 	if m, _ := r.compared(oneOf(xidGauge), every); m != "" {
 		return "every code of " + m + " counts as a fault of the hardware"
 	}
+	if !slices.ContainsFunc(r.names(), func(n string) bool { return n != xidGauge }) {
+		if m := r.under(oneOf(xidGauge), "changes"); m != "" {
+			return "every code to which " + m + " changes counts as a fault of the hardware"
+		}
+	}
 	found := ""
 	r.visit(func(n parser.Node, _ []parser.Node) {
 		v, ok := n.(*parser.VectorSelector)
 		if !ok || metricOf(v) != xidCount || found != "" {
 			return
 		}
-		if !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "xid" && m.Value != "" }) {
+		takes := func(code float64) bool {
+			return !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "xid" && !m.Matches(num(code)) })
+		}
+		if !slices.ContainsFunc(applicationXids(), func(code float64) bool { return !takes(code) }) {
 			found = xidCount
 			r.mark(v)
 		}
 	})
 	return say(found, "%s of every code: name those of the hardware in xid=~\"…\"")
+}
+
+// namesCodes says that the expression compares the gauge with codes one by one:
+// those of the hardware, or to leave out those of applications.
+func (r *lintRule) namesCodes() bool {
+	codes := map[float64]bool{}
+	r.visit(func(n parser.Node, _ []parser.Node) {
+		b, ok := n.(*parser.BinaryExpr)
+		if !ok || b.Op != parser.EQLC && b.Op != parser.NEQ || anyMetric(b) != xidGauge {
+			return
+		}
+		for _, side := range []parser.Expr{b.LHS, b.RHS} {
+			if v, ok := constant(side); ok && v != 0 {
+				codes[v] = codes[v] || b.Op == parser.EQLC
+			}
+		}
+	})
+	for _, c := range applicationXids() {
+		if _, left := codes[c]; !left {
+			return false
+		}
+	}
+	return true
 }
 
 // sentinel looks for sums, means and maxima of DCGM's integer fields into which

@@ -44,10 +44,27 @@ type book struct {
 	// known are all names of exporters that are known, ports those of ports'
 	// counters, here those that exist on the source; each sorted.
 	known, ports, here []string
+	// near remembers what was found for names that are not known.
+	near map[string]string
+}
+
+// slip is the known name of which another is a slip of the pen: one or two
+// letters off, unless a digit differs, since p50 and p95, load1 and load5 are
+// different series.
+func (k *book) slip(name string) string {
+	near, ok := k.near[name]
+	if !ok {
+		near = nearest(name, k.known)
+		if near != "" && (edits(name, near, 3) > allowedEdits(name) || digitless(name) == digitless(near)) {
+			near = ""
+		}
+		k.near[name] = near
+	}
+	return near
 }
 
 func newBook(metrics []string) *book {
-	k := &book{facts: metricFacts(), here: slices.Sorted(slices.Values(metrics))}
+	k := &book{near: map[string]string{}, facts: metricFacts(), here: slices.Sorted(slices.Values(metrics))}
 	for m := range k.facts {
 		k.known = append(k.known, m)
 	}
@@ -100,6 +117,12 @@ func likelyNames() map[string]string {
 		"node_infiniband_rate":                         "node_infiniband_rate_bytes_per_second",
 		"node_infiniband_port_state":                   "node_infiniband_state_id",
 		"node_infiniband_state":                        "node_infiniband_state_id",
+		"DCGM_FI_DEV_GPU_TEMPERATURE":                  "DCGM_FI_DEV_GPU_TEMP",
+		"DCGM_FI_DEV_GPU_UTILIZATION":                  "DCGM_FI_DEV_GPU_UTIL",
+		"DCGM_FI_DEV_POWER_DRAW":                       "DCGM_FI_DEV_POWER_USAGE",
+		"DCGM_FI_DEV_MEMORY_USED":                      "DCGM_FI_DEV_FB_USED",
+		"DCGM_FI_DEV_ECC_DBE_TOTAL":                    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+		"DCGM_FI_DEV_ECC_SBE_TOTAL":                    "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL",
 	}
 }
 
@@ -114,12 +137,13 @@ func noSuchMetric(r *lintRule) string {
 		if use := likely[n]; use != "" {
 			return n + " does not exist: the name is " + use
 		}
+		if f, ok := strings.CutPrefix(n, "DCGM_FI_DEV_PROF_"); ok {
+			return n + " does not exist: the name is DCGM_FI_PROF_" + f
+		}
 		if strings.HasPrefix(n, "node_infiniband_") { // the list is complete
 			return n + " does not exist" + suggest(n, r.book.ports)
 		}
-		// A name one or two letters off a known one is a slip of the pen, unless a
-		// digit differs: p50 and p95, load1 and load5 are different series.
-		if near := nearest(n, r.book.known); near != "" && edits(n, near, 3) <= allowedEdits(n) && digitless(n) != digitless(near) {
+		if near := r.book.slip(n); near != "" {
 			return n + " is not known, did you mean " + near + "?"
 		}
 	}
@@ -177,10 +201,28 @@ func rawCounter(r *lintRule) string {
 		return ""
 	}
 	facts, found := r.book.facts, ""
-	m, _ := r.compared(func(m string) bool {
+	counter := func(m string) bool {
 		f, ok := facts[m]
 		return ok && f.counter && !f.gauge && !strings.HasPrefix(m, "DCGM_EXP_")
-	}, func(op parser.ItemType, v float64) bool { return (op == parser.GTR || op == parser.GTE) && v >= 0 })
+	}
+	above := func(op parser.ItemType, v float64) bool { return (op == parser.GTR || op == parser.GTE) && v >= 0 }
+	m, _ := r.compared(counter, above)
+	if m == "" { // a sum of counters is one too
+		r.visit(func(n parser.Node, _ []parser.Node) {
+			b, ok := n.(*parser.BinaryExpr)
+			if !ok || m != "" {
+				return
+			}
+			a, isAgg := unwrap(b.LHS).(*parser.AggregateExpr)
+			v, isConst := constant(b.RHS)
+			if isAgg && isConst && a.Op == parser.SUM && above(b.Op, v) {
+				if s, ok := unwrap(a.Expr).(*parser.VectorSelector); ok && counter(metricOf(s)) {
+					m = metricOf(s)
+					r.mark(b)
+				}
+			}
+		})
+	}
 	r.visit(func(n parser.Node, path []parser.Node) {
 		if v, ok := n.(*parser.VectorSelector); ok && metricOf(v) == m && m != "" && !slices.ContainsFunc(path, isRange) {
 			found = m
@@ -249,12 +291,17 @@ func neverTrue(r *lintRule) string {
 		}
 		c, isCall := unwrap(b.LHS).(*parser.Call)
 		v, isConst := constant(b.RHS)
-		if isCall && isConst && (c.Func.Name == "rate" || c.Func.Name == "irate") && prefixed("node_pressure_", "_seconds_total")(bare(c)) && outside(b.Op, v, 0, 1) {
+		if isCall && isConst && (c.Func.Name == "rate" || c.Func.Name == "irate") && secondsPerSecond(bare(c)) && outside(b.Op, v, 0, 1) {
 			found = "the rate of " + bare(c) + " is a share from 0 to 1 and never meets " + num(v)
 			r.mark(b)
 		}
 	})
 	return found
+}
+
+// secondsPerSecond says that a counter of seconds rises by one a second at most.
+func secondsPerSecond(m string) bool {
+	return prefixed("node_pressure_", "_seconds_total")(m) || m == "node_cpu_seconds_total"
 }
 
 // outside says that no value between low and top meets a condition.

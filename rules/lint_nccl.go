@@ -73,13 +73,46 @@ func blameLongest(r *lintRule) string {
 				peers, _ = below(x.LHS)
 			}
 			above, under := op == parser.GTR || op == parser.GTE, op == parser.LSS || op == parser.LTE
-			if member == peers && (execTime(member) && above || bandwidth(member) && under) {
+			if m, op := relative(x); m != "" { // a ratio or a difference against a number
+				member, peers = m, m
+				above, under = op == parser.GTR || op == parser.GTE, op == parser.LSS || op == parser.LTE
+			}
+			if op == parser.EQLC { // whoever has the extreme
+				_, a := below(x.RHS)
+				if a == nil {
+					_, a = below(x.LHS)
+				}
+				above, under = a != nil && a.Op == parser.MAX, a != nil && a.Op == parser.MIN
+			}
+			if member != "" && member == peers && (execTime(member) && above || bandwidth(member) && under) {
 				found = member
 				r.mark(x)
 			}
 		}
 	})
 	return say(found, "the largest time or smallest bandwidth of %s is named")
+}
+
+// relative is the metric of members that are divided by a level of their group, or
+// of which it is taken away, and then compared with a number; "" if it is no such
+// comparison. The operator is that of the member's side.
+func relative(x *parser.BinaryExpr) (metric string, op parser.ItemType) {
+	side, op := x.LHS, x.Op
+	if _, ok := constant(x.RHS); !ok {
+		side, op = x.RHS, mirrored(op)
+		if _, ok := constant(x.LHS); !ok {
+			return "", op
+		}
+	}
+	b, ok := unwrap(side).(*parser.BinaryExpr)
+	if !ok || !x.Op.IsComparisonOperator() || b.Op != parser.DIV && b.Op != parser.SUB {
+		return "", op
+	}
+	level, _ := below(b.RHS)
+	if _, a := below(b.LHS); a != nil && bareMember(b.LHS) == "" || level != bareMember(b.LHS) {
+		return "", op
+	}
+	return level, op
 }
 
 // bareMember is the metric of members: bare, or aggregated by a label that

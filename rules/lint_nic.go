@@ -16,7 +16,7 @@ func nicLints() []LintRule {
 		{"words", "these counters are in 4-byte words", words4},
 		{"wrap-32", "these counters have 32 bits: over a long range they wrap, or stand at their end", wrap32},
 		{"device-regex", "compute cards may be elsewhere, such as mlx5_0,3,4,5,6,9,10,11", func(r *lintRule) string {
-			return say(r.matcher("device", `mlx5_\[0-\d\]|mlx5_\(0\|1\|2|mlx5_0\|mlx5_1\|mlx5_2`), "the pattern %s misses compute cards with other numbers")
+			return say(r.matcher("device", `mlx5_\[0-\d\]([^+*{\d]|$)|mlx5_\(0\|1\|2|mlx5_0\|mlx5_1\|mlx5_2`), "the pattern %s misses compute cards with other numbers")
 		}},
 		{"fabric-mix", "a port has either InfiniBand's counters or those of RoCE; EFA is ACTIVE whatever happens", fabricMix},
 	}

@@ -1,7 +1,9 @@
 package rules
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/common/model"
@@ -157,7 +159,8 @@ func scaledUp(path []parser.Node) bool {
 	for _, p := range path {
 		switch x := p.(type) {
 		case *parser.BinaryExpr:
-			if !x.Op.IsSetOperator() {
+			// A comparison that drops rows leaves values as they are.
+			if !x.Op.IsSetOperator() && (!x.Op.IsComparisonOperator() || x.ReturnBool) {
 				return true
 			}
 		case *parser.AggregateExpr:
@@ -263,6 +266,24 @@ func (r *lintRule) selectors(visit func(v *parser.VectorSelector, m *labels.Matc
 			}
 		}
 	})
+}
+
+// whole are the values of a label that are whole numbers, of an equality or of a
+// pattern that is nothing but such numbers.
+func (r *lintRule) whole(names ...string) string {
+	found := ""
+	r.selectors(func(v *parser.VectorSelector, m *labels.Matcher) {
+		if found != "" || !slices.Contains(names, m.Name) || m.Type != labels.MatchEqual && m.Type != labels.MatchRegexp {
+			return
+		}
+		for part := range strings.SplitSeq(m.Value, "|") {
+			if f, err := strconv.ParseFloat(part, 64); err == nil && f == math.Trunc(f) && !math.IsInf(f, 0) {
+				found = part
+				r.mark(v)
+			}
+		}
+	})
+	return found
 }
 
 // equals is the value that one of the labels is compared with for equality.

@@ -81,6 +81,9 @@ func (l *linter) rule(n *yaml.Node) (*lintRule, bool) {
 	r.text, r.exprNode = e.Value, e
 	expr, err := ruleParser().ParseExpr(e.Value)
 	if err != nil {
+		if l.otherDialect(r, err) {
+			return nil, false
+		}
 		line, column := l.position(e, parseOffset(err))
 		l.report(line, column, r.name, "unreadable", withoutPosition(err))
 		return nil, false
@@ -88,6 +91,26 @@ func (l *linter) rule(n *yaml.Node) (*lintRule, bool) {
 	r.expr = expr
 	l.oldNames(r)
 	return r, true
+}
+
+// onlyMetricsQL is what MetricsQL has beyond PromQL.
+var onlyMetricsQL = regexp.MustCompile(`\b(default|if|ifnot|limit|keep_metric_names|WITH)\b|unknown function with name|\{[^}"]*\bor\b`)
+
+// otherDialect deals with expressions that Prometheus 3 cannot read and another
+// server can: those of MetricsQL are left to vmalert, and a function that
+// Prometheus 3 renamed is no broken file on Prometheus 2.
+func (l *linter) otherDialect(r *lintRule, err error) bool {
+	if l.o.Target == "victoriametrics" {
+		return onlyMetricsQL.MatchString(r.text + " " + err.Error())
+	}
+	if !strings.Contains(err.Error(), `unknown function with name "holt_winters"`) {
+		return false
+	}
+	if l.o.Target != "prometheus-2" {
+		line, column := l.position(r.exprNode, strings.Index(r.text, "holt_winters"))
+		l.report(line, column, r.name, "experimental", "holt_winters is double_exponential_smoothing in Prometheus 3, behind a feature flag")
+	}
+	return true
 }
 
 // oldNames reports names outside the old alphabet where the target's oldest

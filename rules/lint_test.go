@@ -154,6 +154,27 @@ func TestLintsSeeVariants(t *testing.T) {
 		`max by (node) (a{node!=""}) * on (node) avg by (pod) (b)`:      "unpaired",
 		`a{gpu="1"} - ignoring (job) sum without (gpu) (a) > 1`:         "unpaired",
 		`histogram_quantile(0.9, sum by (le) (rate(a_bucket[5m]))) > b`: "unpaired",
+
+		`sum_over_time(DCGM_FI_DEV_XID_ERRORS[1h]) > 0`:                                                                        "xid-increase",
+		`changes(DCGM_FI_DEV_XID_ERRORS[5m]) > 0`:                                                                              "xid-class",
+		`DCGM_EXP_XID_ERRORS_COUNT{xid=~".+"} > 0`:                                                                             "xid-class",
+		`avg by (instance, gpu) (DCGM_FI_DEV_GPU_TEMP < 1000) > 85`:                                                            "fixed-temp",
+		`DCGM_FI_DEV_GPU_TEMPERATURE > on (gpu) DCGM_FI_DEV_SLOWDOWN_TEMP`:                                                     "no-such-metric",
+		`DCGM_FI_DEV_PROF_SM_ACTIVE < 0.1`:                                                                                     "no-such-metric",
+		`0.2 < rate(DCGM_FI_DEV_POWER_VIOLATION[5m]) / 1e6`:                                                                    "violation-unit",
+		`DCGM_FI_DEV_PCIE_LINK_GEN < DCGM_FI_DEV_PCIE_MAX_LINK_GEN`:                                                            "idle-pcie",
+		`rate(node_cpu_seconds_total{mode="iowait"}[5m]) > 20`:                                                                 "never-true",
+		`sum by (instance) (node_infiniband_symbol_error_total) > 100`:                                                         "raw-counter",
+		`x_bucket{le=~"1|5"} > 1`:                                                                                              "le-match",
+		`holt_winters(x[1h], 0.5, 0.5) > 1`:                                                                                    "experimental",
+		`node_infiniband_state_id{device=~"mlx5_[0-9]"} != 4`:                                                                  "device-regex",
+		`node_infiniband_state_id * on (instance) node_uname_info != 4`:                                                        "many-to-many",
+		`rate(node_infiniband_port_data_received_bytes_total[1m]) * 4 * 8 > 1e10`:                                              "times-four",
+		`nccl_p2p_exec_time_microseconds / on (j) group_left () avg by (j) (nccl_p2p_exec_time_microseconds) > 1.5`:            "blame-longest",
+		`nccl_p2p_exec_time_microseconds - on (j) group_left () quantile by (j) (0.5, nccl_p2p_exec_time_microseconds) > 1000`: "blame-longest",
+		`nccl_p2p_exec_time_microseconds == on (j) group_left () max by (j) (nccl_p2p_exec_time_microseconds)`:                 "blame-longest",
+		`nccl_bus_bandwidth_gbs < on (j) group_left () (0.7 * avg by (j) (nccl_bus_bandwidth_gbs))`:                            "blame-longest",
+		`0.7 > nccl_bus_bandwidth_gbs / on (j) group_left () avg by (j) (nccl_bus_bandwidth_gbs)`:                              "blame-longest",
 	} {
 		require.Contains(t, ids(lint(alertFile(expr))), id, expr)
 	}
@@ -201,17 +222,6 @@ func TestLintsOfFields(t *testing.T) {
 	for _, l := range rules.Lints() {
 		require.NotEmpty(t, l.Why, l.ID)
 	}
-}
-
-// TestPlacesInBlocks: a finding in a block of text has its own line and column.
-func TestPlacesInBlocks(t *testing.T) {
-	text := "groups:\n- name: g\n  rules:\n  - alert: A\n    for: 5m\n    expr: |\n      up\n      and on (instance)\n        increase(DCGM_FI_DEV_XID_ERRORS[5m]) > 0\n"
-	found := lint(text)
-	require.Equal(t, []string{"xid-increase"}, ids(found))
-	require.Equal(t, [2]int{9, 9}, [2]int{found[0].Line, found[0].Column})
-	crlf := lint(strings.ReplaceAll(text, "\n", "\r\n"))
-	require.Equal(t, []string{"xid-increase"}, ids(crlf))
-	require.Equal(t, 9, crlf[0].Line)
 }
 
 func TestFieldsOfATarget(t *testing.T) {
