@@ -15,6 +15,9 @@ type Rules struct {
 	QueryOffset Duration `toml:"query_offset" check:"nonneg"`
 	// Labels added to every alert.
 	Labels map[string]string `toml:"labels" check:"label"`
+	// Labels that tell clusters apart where one server has several, such as cluster: hosts with one name in two clusters stay two, and
+	// alerts carry the label. A source in which cluster has more than one value is treated so by itself.
+	KeepLabels []string `toml:"keep_labels" check:"label"`
 	// Classes without rules.
 	DisabledClasses []string `toml:"disabled_classes" check:"class"`
 	// Rules in one group, for servers that limit it. 0 is no limit.

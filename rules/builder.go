@@ -65,8 +65,9 @@ func newBuilder(o *Options) *builder {
 	}
 	b.uname = b.metric("node_uname_info")
 	if b.uname {
-		b.put(hostMap, "max by (instance, host) ("+relabel("max by (instance, nodename) (node_uname_info)", "host", "nodename", hostPattern, "$1")+")",
-			"the host's own name for each instance")
+		// A rule with an instance of two names would fail for all hosts.
+		names := "max by (instance, host) (" + relabel("max by (instance, nodename) (node_uname_info)", "host", "nodename", hostPattern, "$1") + ")"
+		b.put(hostMap, fmt.Sprintf("%s unless on (instance) (count by (instance) (%s) > 1)", names, names), "the host's own name for each instance that has one")
 	}
 	b.mapJobs()
 	return b

@@ -38,8 +38,8 @@ func activeRate(b *builder) string {
 		expr += fmt.Sprintf(" and %s == 4", state)
 	}
 	if b.metric("node_infiniband_info") && b.uname {
-		model := `max by (host, device, model) (label_replace(label_replace(node_infiniband_info, "model", "$1", "hca_type", "(.+)"), ` +
-			`"model", "$1", "board_id", "(.+)") * on (instance) group_left (host) ` + hostMap + `)`
+		model := `topk by (host, device) (1, max by (host, device, model) (label_replace(label_replace(node_infiniband_info, "model", "$1", "hca_type", "(.+)"), ` +
+			`"model", "$1", "board_id", "(.+)") * on (instance) group_left (host) ` + hostMap + `))`
 		expr = fmt.Sprintf("(%s) * on (host, device) group_left (model) %s", expr, model)
 	}
 	return b.share("nic_port:nic_rate_active:last", "rates of active ports, with the card's model", "%s", expr)

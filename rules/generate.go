@@ -178,7 +178,7 @@ func split(groups []group, limit int) []group {
 // fingerprint is a short hash of everything that decides the output.
 func (o *Options) fingerprint() string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s %v %s %v %s %s %v %v %v %d %q %s %+v", o.Target, o.CRD, o.Namespace, o.ResourceLabels, o.Interval, o.QueryOffset, o.Labels, o.Classes, o.Disabled,
+	fmt.Fprintf(h, "%s %v %s %v %s %s %v %v %v %v %d %q %s %+v", o.Target, o.CRD, o.Namespace, o.ResourceLabels, o.Interval, o.QueryOffset, o.Labels, o.KeepLabels, o.Classes, o.Disabled,
 		o.MaxPerGroup, o.Metrics, o.RunbookURL, o.Limits)
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }

@@ -33,7 +33,7 @@ func (b *builder) mapJobs() {
 		} {
 			named = append(named, fmt.Sprintf(`label_replace(kube_pod_labels{label_%s!=""}, "job_id", "$1", "label_%s", "(.+)")`, l, l))
 		}
-		parts = append(parts, fmt.Sprintf(`max by (job_id, host) (max by (namespace, pod, host) (%s) * on (namespace, pod) group_right (host) `+
+		parts = append(parts, fmt.Sprintf(`max by (job_id, host) (topk by (namespace, pod) (1, max by (namespace, pod, host) (%s)) * on (namespace, pod) group_right (host) `+
 			`max by (namespace, pod, job_id) (%s))`, host("kube_pod_info", "node"), strings.Join(named, " or on (namespace, pod) ")))
 	}
 	add("DCGM_FI_DEV_GPU_UTIL", `max by (job_id, host) (label_replace(`+host(`DCGM_FI_DEV_GPU_UTIL{hpc_job=~".*[^0].*"}`,

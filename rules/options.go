@@ -31,6 +31,9 @@ type Options struct {
 	QueryOffset time.Duration
 	// Labels are added to every alert. They may not be one of the contract.
 	Labels map[string]string
+	// KeepLabels are labels by which rows stay apart, such as that of the cluster
+	// where one server has several.
+	KeepLabels []string
 	// Classes limits the output to these, if there are any; Disabled takes
 	// classes away.
 	Classes, Disabled []string
@@ -74,7 +77,7 @@ func FromConfig(c *config.Config) Options {
 	r := &c.Rules
 	return Options{
 		Target: r.Profile, CRD: r.Format == "crd", Namespace: r.Namespace, ResourceLabels: r.ResourceLabels,
-		Interval: r.Interval.Std(), QueryOffset: r.QueryOffset.Std(), Labels: r.Labels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
+		Interval: r.Interval.Std(), QueryOffset: r.QueryOffset.Std(), Labels: r.Labels, KeepLabels: r.KeepLabels, Disabled: r.DisabledClasses, MaxPerGroup: r.MaxPerGroup,
 		RunbookURL: c.Incidents.RunbookURL.Template(),
 		Limits: Limits{
 			BootGrace: c.Diagnosis.BootGrace.Std(), LeafRestart: c.Diagnosis.LeafRestart.Std(), FlapCritical: c.Diagnosis.FlapCritical,
@@ -115,6 +118,16 @@ func (o *Options) check() error {
 			if !slices.Contains(known, c) {
 				errs = append(errs, fmt.Errorf("class %q does not exist%s", c, suggest(c, known)))
 			}
+		}
+	}
+	for _, l := range o.KeepLabels {
+		switch {
+		case !labelName.MatchString(l) || strings.HasPrefix(l, "__"):
+			errs = append(errs, fmt.Errorf("label %q to keep: a name has letters, digits and underscores only, as older servers know no other", l))
+		case slices.Contains(append(contractLabels(), "host", "gpu", "device", "port", "instance"), l):
+			errs = append(errs, fmt.Errorf("label %q is one of the rules' own and cannot be kept", l))
+		case o.Labels[l] != "":
+			errs = append(errs, fmt.Errorf("label %q cannot be kept and be given a fixed value", l))
 		}
 	}
 	for _, l := range slices.Sorted(maps.Keys(o.Labels)) {

@@ -19,6 +19,8 @@ type writer struct {
 	o    *Options
 	p    Profile
 	left []Left
+	// own says that the rules are about collwatch, which watches all clusters.
+	own bool
 }
 
 // The marks of a generated file. Whoever edits the body makes the hash wrong,
@@ -31,6 +33,7 @@ const (
 func (w *writer) rules(f ruleFile, first bool) ([]byte, error) {
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, g := range f.groups {
+		w.own = strings.HasPrefix(g.name, "collwatch."+selfClass)
 		n, err := w.group(g)
 		if err != nil {
 			return nil, err
@@ -118,6 +121,9 @@ func (w *writer) pretty(expr string) (string, error) {
 	e, err := p.ParseExpr(expr)
 	if err != nil {
 		return "", fmt.Errorf("%w in %s", err, expr)
+	}
+	if !w.own {
+		keepLabels(e, w.o.KeepLabels)
 	}
 	return parser.Prettify(e), nil
 }

@@ -125,24 +125,39 @@ func ruleOptions(ctx context.Context, f rulesFlags) (opts rules.Options, dir str
 		return opts, "", usageError(err) // before the source is asked
 	}
 	if sourced && cfg.Rules.OnlyCovered && !f.all {
-		if opts.Metrics, err = existingMetrics(ctx, &cfg); err != nil {
+		sources, err := liveSources(&cfg, prometheus.NewRegistry())
+		if err != nil {
+			return opts, "", usageError(err)
+		}
+		if err := askSources(ctx, sources, &opts, time.Now()); err != nil {
 			return opts, "", fmt.Errorf("which series exist could not be asked, so nothing was written (--all generates without asking): %w", err)
 		}
 	}
 	return opts, dir, nil
 }
 
-// existingMetrics asks the sources which of the catalogue's metrics had samples
-// within the last hour.
-func existingMetrics(ctx context.Context, cfg *config.Config) ([]string, error) {
-	sources, err := liveSources(cfg, prometheus.NewRegistry())
-	if err != nil {
-		return nil, usageError(err)
+// askSources asks which of the catalogue's metrics had samples within the last
+// hour, and whether they are of one cluster.
+func askSources(ctx context.Context, sources map[string]promapi.Querier, opts *rules.Options, now time.Time) (err error) {
+	if opts.Metrics, err = metricsOf(ctx, sources, now); err != nil || opts.Labels[clusterLabel] != "" || slices.Contains(opts.KeepLabels, clusterLabel) {
+		return err
 	}
-	return metricsOf(ctx, sources, time.Now())
+	clusters, err := labelValues(ctx, sources, clusterLabel, now)
+	if len(clusters) > 1 {
+		opts.KeepLabels = append(slices.Clip(opts.KeepLabels), clusterLabel)
+	}
+	return err
 }
 
+// clusterLabel is what servers of several clusters call each of them.
+const clusterLabel = "cluster"
+
 func metricsOf(ctx context.Context, sources map[string]promapi.Querier, now time.Time) ([]string, error) {
+	return labelValues(ctx, sources, "__name__", now)
+}
+
+// labelValues asks all sources for the values of a label of the catalogue's series.
+func labelValues(ctx context.Context, sources map[string]promapi.Querier, label string, now time.Time) ([]string, error) {
 	names := []string{rules.SelfMetric}
 	for _, d := range signals.Catalogue() {
 		for _, r := range d.Rules {
@@ -157,7 +172,7 @@ func metricsOf(ctx context.Context, sources map[string]promapi.Querier, now time
 	selector := fmt.Sprintf("{__name__=~%q}", strings.Join(slices.Compact(names), "|"))
 	out := []string{}
 	for _, q := range sources {
-		found, err := q.LabelValues(ctx, "__name__", []string{selector}, promapi.Window{Start: now.Add(-time.Hour), End: now})
+		found, err := q.LabelValues(ctx, label, []string{selector}, promapi.Window{Start: now.Add(-time.Hour), End: now})
 		if err != nil {
 			return nil, err
 		}
