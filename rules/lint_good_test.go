@@ -57,7 +57,7 @@ func TestGoodRulesAreLeftAlone(t *testing.T) {
 		`rate(node_pressure_cpu_waiting_seconds_total[5m]) > 0.8`,
 		`rate(node_network_receive_errs_total[2m]) / rate(node_network_receive_packets_total[2m]) > 0.01`,
 		`time() - node_boot_time_seconds < 600`,
-		`node_load1 / count by (instance) (node_cpu_seconds_total{mode="idle"}) > 2`,
+		`node_load1 / on (instance) count by (instance) (node_cpu_seconds_total{mode="idle"}) > 2`,
 		`node_load5 * on (instance) group_left (nodename) node_uname_info > 100`,
 		// NCCL
 		`max by (j) (nccl_collective_exec_time_microseconds) / min by (j) (nccl_collective_exec_time_microseconds) > 2.5 and on () time() - max(node_textfile_mtime_seconds) < 90`,
