@@ -204,7 +204,7 @@ func (c *Case) fold(l *Hypothesis, parts []*Hypothesis) {
 			if p.JobEnded {
 				word = "terminated"
 			}
-			l.Consequences = append(l.Consequences, fmt.Sprintf("job %s %s since %s", p.Job, word, p.StartedAt.UTC().Format("15:04:05")))
+			l.Consequences = append(l.Consequences, fmt.Sprintf("job %s %s since %s", p.Job, word, p.StartedAt.UTC().Format("15:04:05 UTC")))
 			l.Severity = max(l.Severity, p.Severity)
 			if l.Job == "" && len(l.Jobs) <= 1 {
 				l.Job = p.Job

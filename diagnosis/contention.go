@@ -105,7 +105,7 @@ func (c *Case) contends(job *signals.Job) (Hypothesis, bool) {
 func sayProfile(f *detectors.Finding) Evidence {
 	what := phrases(f.Signal).name
 	if f.Entity.Op != "" {
-		what = f.Entity.Op + " of " + f.Entity.Size + " across hosts"
+		what = f.Entity.Op + " of " + sizeText(f.Entity.Size) + " across hosts"
 	}
 	before := "before"
 	if f.Pattern == detectors.BaselineShape {

@@ -67,7 +67,7 @@ func (c *Case) inefficient(x *detectors.Finding, job *signals.Job, reason string
 	}
 	h.Evidence = append(h.Evidence, tell(x.Signal, x.Entity, true,
 		"%s of %s over %s takes %s of the time of job %s at %s, %s of the %s that %s, and has done so since the job was first seen",
-		x.Entity.Op, x.Entity.Size, where, unitRatio.write(x.Share), job.ID,
+		x.Entity.Op, sizeText(x.Entity.Size), where, unitRatio.write(x.Share), job.ID,
 		Human(x.Signal, x.Value), unitRatio.write(x.Value/x.Expected), Human(x.Signal, x.Expected), allows(x, reason)))
 	if why := c.whyInefficient(x, reason); why != "" {
 		h.Evidence = append(h.Evidence, tell(x.Signal, x.Entity, false, "%s", why))

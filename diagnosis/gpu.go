@@ -92,7 +92,7 @@ func (c *Case) xidFact(f *gpuFact, x *detectors.Finding) {
 	f.set("xid", x.Since, High)
 	f.codes = append(f.codes, code)
 	f.action = xidAction(code)
-	f.evidence = append(f.evidence, tell(x.Signal, f.gpu, true, "%s: Xid %d (%s) at %s", f.gpu, code, class, x.Since.UTC().Format(time.TimeOnly)))
+	f.evidence = append(f.evidence, tell(x.Signal, f.gpu, true, "%s: Xid %d (%s) at %s UTC", f.gpu, code, class, x.Since.UTC().Format(time.TimeOnly)))
 	if len(f.codes) == 1 && code == 63 {
 		f.severity = Warning // a row was remapped: that is the repair
 	}

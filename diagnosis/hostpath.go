@@ -218,5 +218,5 @@ func (c *Case) suspectNode(s *shapeCase, host string) Hypothesis {
 
 func (c *Case) sayShape(x *detectors.Finding) Evidence {
 	return tell(x.Signal, x.Entity, x.Code == detectors.CodeBelowShape, "job %s on %s: %s of %s at %s against %s that jobs of this shape reach",
-		x.Job, listed(x.Hosts), x.Entity.Op, x.Entity.Size, Human(x.Signal, x.Value), Human(x.Signal, x.Expected))
+		x.Job, listed(x.Hosts), x.Entity.Op, sizeText(x.Entity.Size), Human(x.Signal, x.Value), Human(x.Signal, x.Expected))
 }

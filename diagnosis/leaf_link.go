@@ -149,7 +149,7 @@ func (f *linkFamily) tellLeaf(c *Case, s stage, x *cutLeaf, isDown bool, down in
 	}
 	h.Evidence = append(h.Evidence, tell(signals.NICState, signals.Entity{Kind: signals.KindSwitchPort, Device: s.leaf}, true,
 		"%s: %d of %d ports on %s went down within %s at %s; %s", s, len(x.ports), len(c.members(s)), count(h.AffectedHosts, "host"),
-		Span(burst), x.began.UTC().Format("15:04:05"), now))
+		Span(burst), x.began.UTC().Format("15:04:05 UTC"), now))
 	if lost := c.uplinksLost(s.leaf); lost != nil {
 		h.Evidence = append(h.Evidence, lostUplinks(lost))
 	}

@@ -247,7 +247,7 @@ func (p *portCase) evidence(c *Case) []Evidence {
 	}
 	if p.downs != nil {
 		out = append(out, tell(signals.NICLinkDowned, p.nic, true, "%s: link went down %s in the last hour, %s in the last 10 min, newest at %s",
-			p.nic, times(p.downs.Count), times(p.downs.Value), p.downs.Since.UTC().Format("15:04:05")))
+			p.nic, times(p.downs.Count), times(p.downs.Value), p.downs.Since.UTC().Format("15:04:05 UTC")))
 	}
 	if p.recoveries != nil {
 		out = append(out, tell(signals.NICLinkRecovery, p.nic, p.downs == nil, "%s: link recovered %s in the last hour without going down", p.nic, times(p.recoveries.Count)))

@@ -1,7 +1,6 @@
 package diagnosis
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -50,7 +49,7 @@ func (c *Case) downtrained() []Hypothesis {
 // sayCard says against which cards a rate was compared.
 func (c *Case) sayCard(x *detectors.Finding) Evidence {
 	e := c.say(x, true)
-	e.Text = strings.Replace(e.Text, fmt.Sprintf("of %d peers", x.Peers), fmt.Sprintf("of %d peers with the same card", x.Peers), 1)
+	e.Text = strings.Replace(e.Text, "of "+count(x.Peers, "peer"), "of "+count(x.Peers, "peer")+" with the same card", 1)
 	return e
 }
 

@@ -17,7 +17,7 @@ func restartFamily(o *Options) Family {
 				continue
 			}
 			h := c.about(NodeRestart, "boot_time_changed", hostEntity(x.Entity.Host), x.Since)
-			h.Evidence = append(h.Evidence, tell(signals.HostBootTime, x.Entity, true, "%s: booted at %s, %s ago",
+			h.Evidence = append(h.Evidence, tell(signals.HostBootTime, x.Entity, true, "%s: booted at %s UTC, %s ago",
 				x.Entity.Host, x.Since.UTC().Format(time.TimeOnly), Span(c.Now.Sub(x.Since))))
 			h.Needs = nil
 			if c.Has(x.Entity, detectors.CodeDrained) != nil {

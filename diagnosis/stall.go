@@ -298,5 +298,5 @@ func (c *Case) standing(p *detectors.JobProgress) Evidence {
 		words = append(words, fmt.Sprintf("%s since %s", strings.ReplaceAll(k.Name, "_", " "), k.Stopped.UTC().Format("15:04:05")))
 	}
 	return tell(signals.InspectorAge, jobEntity(p.Job), true, "no progress for %s on any of %s: %s",
-		Span(c.Now.Sub(p.Since)), count(len(p.Clocks), "clock"), strings.Join(words, ", "))
+		Span(c.Now.Sub(p.Since)), count(len(p.Clocks), "clock"), strings.Join(words, ", ")+" UTC")
 }

@@ -102,15 +102,17 @@ func names(things []signals.Entity) string {
 
 // memberCounts says what the members of a standing job do.
 func memberCounts(p *detectors.JobProgress) []Evidence {
-	words := map[detectors.MemberState]string{
-		detectors.StateWaiting: "spin in a collective", detectors.StateIdle: "idle", detectors.StateGone: "have no process",
-		detectors.StateLost: "vanished", detectors.StateStopped: "are stopped", detectors.StateUnknown: "cannot be judged", detectors.StateTraining: "work",
+	words := map[detectors.MemberState][2]string{ // of one, of several
+		detectors.StateWaiting: {"spins in a collective", "spin in a collective"}, detectors.StateIdle: {"is idle", "are idle"},
+		detectors.StateGone: {"has no process", "have no process"}, detectors.StateLost: {"vanished", "vanished"},
+		detectors.StateStopped: {"is stopped", "are stopped"}, detectors.StateUnknown: {"cannot be judged", "cannot be judged"},
+		detectors.StateTraining: {"works", "work"},
 	}
 	what := memberWord(p)
 	var parts []string
 	for state := detectors.StateUnknown; state <= detectors.StateStopped; state++ {
-		if n := len(inState(p, state)); n > 0 && words[state] != "" {
-			parts = append(parts, count(n, what)+" "+words[state])
+		if n := len(inState(p, state)); n > 0 && words[state][1] != "" {
+			parts = append(parts, count(n, what)+" "+words[state][min(n, 2)-1])
 		}
 	}
 	if len(parts) == 0 {

@@ -3,7 +3,9 @@ package diagnosis
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/detectors"
@@ -150,7 +152,7 @@ func phrases(id signals.ID) phrase {
 }
 
 // Human writes a value of a signal with its customary unit: "12.5 GB/s",
-// "1.17 GHz", "6060 µs", "38 per second".
+// "1755 MHz", "6.06 ms", "38 per second".
 func Human(id signals.ID, v float64) string { return phrases(id).unit.write(v) }
 
 func (u unit) write(v float64) string {
@@ -195,7 +197,7 @@ func scaled(v, base float64, suffix string) string {
 
 func seconds(v float64) string {
 	switch a := math.Abs(v); {
-	case a < 1e-2:
+	case a < 1e-3:
 		return figure(v*1e6) + " µs"
 	case a < 1:
 		return figure(v*1e3) + " ms"
@@ -233,7 +235,7 @@ func (c *Case) say(f *detectors.Finding, decisive bool) Evidence {
 		text += " against " + p.unit.write(f.Expected)
 		switch {
 		case f.Peers > 0:
-			text += fmt.Sprintf(" of %d peers", f.Peers)
+			text += " of " + count(f.Peers, "peer")
 		default:
 			text += " before"
 		}
@@ -248,6 +250,25 @@ func (c *Case) say(f *detectors.Finding, decisive bool) Evidence {
 func tell(id signals.ID, e signals.Entity, decisive bool, format string, args ...any) Evidence {
 	return Evidence{Signal: id, Entity: e, Text: fmt.Sprintf(format, args...), Decisive: decisive}
 }
+
+// sizeText writes a size class with its unit: "256M" is 256 MiB, "1G-2G" a
+// bucket. Text that is no size stays as it is.
+func sizeText(class string) string {
+	parts := strings.Split(class, "-")
+	for i, p := range parts {
+		if !sizePattern.MatchString(p) {
+			return class
+		}
+		number, letter := p[:len(p)-1], p[len(p)-1:]
+		if parts[i] = number + " " + letter + "iB"; letter == "B" {
+			parts[i] = number + " B"
+		}
+	}
+	return strings.Join(parts, " to ")
+}
+
+// sizePattern matches one size as signals writes it.
+var sizePattern = regexp.MustCompile(`^[0-9]+(\.[0-9])?[BKMGTPE]$`)
 
 // count writes "1 host" or "3 hosts".
 func count(n int, what string) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/collwatch/collwatch/diagnosis"
 )
@@ -96,6 +97,17 @@ func (m *Manager) foldBy(in []diagnosis.Verdict, scope func(*diagnosis.Verdict) 
 	return many, rest
 }
 
+// where says a scope for people.
+func where(scope string) string {
+	switch kind, name, _ := strings.Cut(scope, ":"); kind {
+	case "leaf":
+		return " below switch " + name
+	case "job":
+		return " in job " + name
+	}
+	return " in the whole cluster"
+}
+
 // foldVerdicts sums verdicts up. It names nobody: what is common to many
 // components is for the diagnosis to find.
 func foldVerdicts(vs []diagnosis.Verdict, scope string) diagnosis.Verdict {
@@ -137,6 +149,6 @@ func foldVerdicts(vs []diagnosis.Verdict, scope string) diagnosis.Verdict {
 	}
 	slices.Sort(one.Hosts)
 	one.AffectedHosts = len(one.Hosts)
-	one.Consequences = []string{fmt.Sprintf("stands for %d of its kind at %s", len(vs), scope)}
+	one.Consequences = []string{fmt.Sprintf("stands for %d of its kind%s", len(vs), where(scope))}
 	return one
 }

@@ -49,10 +49,22 @@ func phrase(c diagnosis.Class) string {
 		return "Job stuck in initialisation"
 	case diagnosis.TelemetryGap:
 		return "Telemetry gap"
+	case diagnosis.ConfigSuspected:
+		return "Job configuration suspected"
+	case diagnosis.ThermalGroup:
+		return "GPUs hot together"
+	case diagnosis.NodeSuspect:
+		return "Host suspected"
+	case diagnosis.LeafDegraded:
+		return "Leaf degraded"
+	case diagnosis.LeafRestart:
+		return "Leaf restarted"
+	case diagnosis.NodeRestart:
+		return "Host restarted"
 	case Storm:
 		return "Many incidents at once"
 	}
-	words := strings.ReplaceAll(string(c), "_", " ")
+	words := spaced(string(c))
 	if words == "" {
 		return "Unknown fault"
 	}
@@ -109,23 +121,30 @@ func suspectTexts(list []diagnosis.Suspect, limit int) string {
 
 // Title is one line for a lock screen: the symptom, the suspect, the job.
 func (i *Incident) Title() string {
-	t := phrase(i.Verdict.Class)
+	t, job := phrase(i.Verdict.Class), i.Verdict.Job
 	switch named := i.NamedSuspects(); {
 	case len(named) > 0:
 		t += ": " + suspectTexts(named, 2)
 	case i.Verdict.TieSet > 1:
 		t += fmt.Sprintf(": one of %d, not told apart", i.Verdict.TieSet)
-	case i.Verdict.Class != Storm && !i.Folded:
+	case i.Verdict.Class == Storm || i.Folded:
+	case i.Blameless() && i.wholeJob():
+		t += ": whole job " + i.Verdict.Job
+		job = ""
+	case i.Blameless():
+		t += ": no single host"
+	default:
 		t += ": suspect unknown"
 	}
 	if i.Folded {
-		t += fmt.Sprintf(", %d hosts", i.Verdict.AffectedHosts)
+		t += ", " + count(i.Verdict.AffectedHosts, "host")
 	}
-	if i.Verdict.Reason != "" {
-		t += ", " + strings.ReplaceAll(i.Verdict.Reason, "_", " ")
+	// A rack that is hot as a rack is said once.
+	if r := i.Verdict.Reason; r != "" && (len(i.NamedSuspects()) == 0 || r != i.Verdict.Suspects[0].Kind) {
+		t += ", " + ReasonText(r)
 	}
-	if i.Verdict.Job != "" {
-		t += ", job " + i.Verdict.Job
+	if job != "" {
+		t += ", job " + job
 	}
 	return t
 }
@@ -137,15 +156,14 @@ func (i *Incident) describe() string {
 	fmt.Fprintf(&b, "%s since %s, severity %s.", i.Title(), stamp(i.StartedAt), i.Severity)
 	if i.State == Resolved {
 		fmt.Fprintf(&b, " Over since %s after %s (%s): %s.", stamp(i.ResolvedAt),
-			i.ResolvedAt.Sub(i.StartedAt).Round(time.Second), strings.ReplaceAll(string(i.ResolveReason), "_", " "), i.RecoveryText)
+			Span(i.ResolvedAt.Sub(i.StartedAt)), spaced(string(i.ResolveReason)), i.RecoveryText)
 	}
-	switch named := i.NamedSuspects(); {
-	case len(named) > 0:
+	named := len(i.NamedSuspects()) > 0
+	if v.Confidence != diagnosis.Unknown && (named || v.TieSet > 1 || i.Blameless()) {
 		fmt.Fprintf(&b, " Confidence %s.", v.Confidence)
-	case v.TieSet > 1:
-		fmt.Fprintf(&b, " Confidence %s: the available series cannot tell %d components apart, so none is named.", v.Confidence, v.TieSet)
-	case v.Class != Storm:
-		b.WriteString(" Nobody is named: nothing separates the candidates.")
+	}
+	if !named && v.Class != Storm {
+		b.WriteString(" " + i.Nobody())
 	}
 	if a := i.affected(); a != "" {
 		fmt.Fprintf(&b, " Affected: %s.", a)
@@ -154,7 +172,7 @@ func (i *Incident) describe() string {
 		fmt.Fprintf(&b, " Job %s has ended.", v.Job)
 	}
 	if i.Repeats > 0 {
-		fmt.Fprintf(&b, " The component was named in %d other incidents within the last days.", i.Repeats)
+		fmt.Fprintf(&b, " The component was named in %s within the last days.", count(i.Repeats, "other incident"))
 	}
 	if i.Held != "" {
 		fmt.Fprintf(&b, " Cannot be judged at present (%s); the state is kept.", i.Held)
@@ -175,13 +193,19 @@ func (i *Incident) affected() string {
 		count int
 		word  string
 	}{{i.Verdict.AffectedHosts, "host"}, {i.Verdict.AffectedGPUs, "GPU"}} {
-		if n.count == 1 {
-			parts = append(parts, "1 "+n.word)
-		} else if n.count > 1 {
-			parts = append(parts, fmt.Sprintf("%d %ss", n.count, n.word))
+		if n.count > 0 {
+			parts = append(parts, count(n.count, n.word))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// count writes "1 host" or "3 hosts".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -191,3 +191,54 @@ func TestLabelsStayWhileTheIncidentLasts(t *testing.T) {
 	}
 	require.Len(t, d.m.Live(), 1)
 }
+
+func TestSpans(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		-time.Second: "0 s", 45 * time.Second: "45 s", 59700 * time.Millisecond: "1 min", 59*time.Minute + 40*time.Second: "1 h", 18 * time.Minute: "18 min", 125 * time.Minute: "2 h 5 min", 72 * time.Hour: "3 days",
+	} {
+		require.Equal(t, want, incidents.Span(d))
+	}
+}
+
+// TestNobodyIsNamed: where no single component can be guilty the words do not
+// sound as if somebody was looked for in vain.
+func TestNobodyIsNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		change          func(v *diagnosis.Verdict)
+		title, sentence string
+	}{
+		"a job by itself": {
+			func(v *diagnosis.Verdict) { v.Class, v.Reason = diagnosis.ConfigSuspected, "tcp_fallback" },
+			"Job configuration suspected: whole job 1, TCP instead of RDMA", "Confidence low. No single node is at fault: it concerns the whole job.",
+		},
+		"a fabric": {
+			func(v *diagnosis.Verdict) {
+				v.Class, v.Reason, v.Scope = diagnosis.FabricCongestion, "zone_wide", "cluster"
+			},
+			"Fabric congestion: no single host, zone wide, job 1", "No single node is at fault: it concerns all of them alike.",
+		},
+		"somebody of many": {
+			func(*diagnosis.Verdict) {}, "Collective stalled: suspect unknown, all alike, job 1", "Nobody is named: nothing separates the candidates.",
+		},
+		"one of two": {
+			func(v *diagnosis.Verdict) { v.TieSet = 2 },
+			"Collective stalled: one of 2, not told apart, all alike, job 1", "the available series cannot tell 2 components apart.",
+		},
+		"a rack": {
+			func(v *diagnosis.Verdict) {
+				v.Class, v.Reason = diagnosis.ThermalGroup, "rack"
+				*v = named(*v, "rack", "", "r3")
+			},
+			"GPUs hot together: rack r3, job 1", "Confidence low.",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := stall("1", "a")
+			v.Confidence = diagnosis.Low
+			c.change(&v)
+			e := drive(t, incidents.Options{}).tick(2, v)[0]
+			require.Equal(t, c.title, e.Incident.Title())
+			require.Contains(t, (&incidents.Renderer{}).Annotations(&e.Incident)["description"], c.sentence)
+		})
+	}
+}

@@ -140,7 +140,7 @@ func (t *tick) openRipe() {
 func (t *tick) open(inc *Incident) {
 	why, again := "new", false
 	if old := t.reopenable(inc); old != nil {
-		why = fmt.Sprintf("came back %s after it had resolved", t.at.Sub(old.ResolvedAt).Round(time.Second))
+		why = fmt.Sprintf("came back %s after it had resolved", Span(t.at.Sub(old.ResolvedAt)))
 		inc.takeOver(old)
 		delete(t.ended, old.ID)
 		t.counts.Flaps++
@@ -219,11 +219,21 @@ func (t *tick) reopenable(inc *Incident) *Incident {
 // joinCauses ends incidents that are no longer reported because an open one
 // explains them: they did not recover.
 func (t *tick) joinCauses() {
-	for _, inc := range t.ordered() {
+	all := t.ordered()
+	var causes []*Incident // none of them ends here: it is confirmed
+	for _, inc := range all {
+		if t.confirmed[inc] && inc.Active() {
+			causes = append(causes, inc)
+		}
+	}
+	if len(causes) == 0 {
+		return
+	}
+	for _, inc := range all {
 		if _, confirmed := t.confirmed[inc]; confirmed || !inc.Active() || inc.Held != "" {
 			continue
 		}
-		cause := t.causeOf(inc)
+		cause := t.causeOf(inc, causes)
 		if cause == nil {
 			continue
 		}
@@ -237,11 +247,9 @@ func (t *tick) joinCauses() {
 // seen through scrapes and windows of up to a minute.
 const causeSlack = 2 * time.Minute
 
-func (t *tick) causeOf(inc *Incident) *Incident {
-	for _, cause := range t.ordered() {
-		if cause == inc || !t.confirmed[cause] || !cause.Active() {
-			continue
-		}
+// causeOf returns the first of causes that explains inc, nil for none.
+func (t *tick) causeOf(inc *Incident, causes []*Incident) *Incident {
+	for _, cause := range causes {
 		foldedInto := cause.Folded && cause.Verdict.Class == inc.Verdict.Class &&
 			contains(cause.Verdict.Candidates, inc.component())
 		explained := t.lineage.explains(cause.Verdict.Class, inc.Verdict.Class) &&
@@ -264,7 +272,7 @@ func (t *tick) resolveRipe() {
 		case inc.ResolveReason == ConfigChanged:
 			t.resolve(inc, ConfigChanged, "its class is no longer configured")
 		case inc.HeldFor >= t.opts.HeldLimit:
-			t.resolve(inc, DataGone, fmt.Sprintf("stopped reporting: %s for %s; repair is not proven", inc.Held, inc.HeldFor))
+			t.resolve(inc, DataGone, fmt.Sprintf("stopped reporting: %s for %s; repair is not proven", inc.Held, Span(inc.HeldFor)))
 		case inc.Clear == 0:
 		case inc.Cleared != "":
 			t.resolve(inc, Recovered, "cleared by "+inc.Cleared)
@@ -285,7 +293,7 @@ func (t *tick) latchOf(inc *Incident, p Policy) time.Duration {
 }
 
 func (t *tick) resolveClear(inc *Incident) {
-	text := fmt.Sprintf("not seen in %d evaluations in a row over %s with all inputs there", inc.Clear, inc.ClearFor)
+	text := fmt.Sprintf("not seen in %d evaluations in a row over %s with all inputs there", inc.Clear, Span(inc.ClearFor))
 	if inc.JobEnded && !inc.LastSeen.After(inc.JobEndedAt.Add(2*t.opts.Interval)) {
 		t.resolve(inc, JobEnded, fmt.Sprintf("job %s ended; %s", inc.Verdict.Job, text))
 		return

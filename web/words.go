@@ -17,6 +17,7 @@ var words = template.FuncMap{
 	"duration": span,
 	"quantity": quantity,
 	"plain":    func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
+	"reason":   incidents.ReasonText,
 	"mark":     mark,
 	"suspect":  incidents.SuspectText,
 	"join":     func(list []string) string { return strings.Join(list, ", ") },

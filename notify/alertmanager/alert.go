@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/notify/internal/order"
 )
 
 // alert is the state that a member should know under one fingerprint.
@@ -49,7 +50,7 @@ func Fingerprint(labels map[string]string) string {
 func desired(live, ended []incidents.Incident, r *incidents.Renderer) map[string]*alert {
 	all := slices.Concat(ended, live)
 	slices.SortStableFunc(all, func(a, b incidents.Incident) int {
-		return cmp.Or(a.FiredAt.Compare(b.FiredAt), compareBool(a.Active(), b.Active()))
+		return cmp.Or(a.FiredAt.Compare(b.FiredAt), order.Bools(a.Active(), b.Active()))
 	})
 	out := map[string]*alert{}
 	for i := range all {
@@ -74,16 +75,6 @@ func desired(live, ended []incidents.Incident, r *incidents.Renderer) map[string
 		put(inc.AlertLabels(), inc.ResolvedAt)
 	}
 	return out
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }
 
 // validate says why an alert must not be sent: one bad alert can cost the

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/collwatch/collwatch/notify/internal/order"
 )
 
 // delivery is what a member acknowledged for a fingerprint, as kept over
@@ -108,12 +110,12 @@ func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
 		// Firing first: the pager must not see the former severity resolve
 		// before it sees the new one.
 		slices.SortFunc(g.alerts, func(a, b *alert) int {
-			return cmp.Or(compareBool(a.resolved(), b.resolved()), cmp.Compare(a.fingerprint, b.fingerprint))
+			return cmp.Or(order.Bools(a.resolved(), b.resolved()), cmp.Compare(a.fingerprint, b.fingerprint))
 		})
 		sorted = append(sorted, g)
 	}
 	slices.SortFunc(sorted, func(a, b *group) int {
-		return cmp.Or(compareBool(b.change, a.change), a.alerts[0].starts.Compare(b.alerts[0].starts),
+		return cmp.Or(order.Bools(b.change, a.change), a.alerts[0].starts.Compare(b.alerts[0].starts),
 			cmp.Compare(a.alerts[0].fingerprint, b.alerts[0].fingerprint))
 	})
 	for _, g := range sorted {

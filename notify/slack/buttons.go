@@ -76,7 +76,7 @@ func (n *Notifier) pressed(ctx context.Context, p press) string {
 	if r.UntilResolved {
 		return "Acknowledged: silenced until it is resolved."
 	}
-	return fmt.Sprintf("Silenced for %s, until %s.", span(duration), clock(s.Until))
+	return fmt.Sprintf("Silenced for %s, until %s.", incidents.Span(duration), clock(s.Until))
 }
 
 // lookup finds an incident that was shown, by its thread.
@@ -120,7 +120,7 @@ func buttons(thread string, inc *incidents.Incident, held *hold) []Button {
 	}
 	b := Button{Action: actionSilence, Text: "Silence"}
 	for _, d := range menu() {
-		b.Choices = append(b.Choices, Choice{"for " + span(d), d.String() + ":" + thread})
+		b.Choices = append(b.Choices, Choice{"for " + incidents.Span(d), d.String() + ":" + thread})
 	}
 	return []Button{b, {Action: actionAck, Text: "Acknowledge", Value: ":" + thread}}
 }

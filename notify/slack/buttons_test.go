@@ -60,7 +60,7 @@ func TestAPressSilencesAndTakesTheButtonsAway(t *testing.T) {
 		require.Contains(t, r.visible()[0].Body, "static_select: Silence, for 1 h, for 8 h, for 24 h\nbutton: Acknowledge")
 		thread := r.m.Live()[0].Thread
 		p := press{action: actionSilence, value: "1h0m0s:" + thread, user: "U1", name: "alice"}
-		require.Equal(t, "Silenced for 1 h, until 2000-01-01 01:01:00 UTC.", r.n.pressed(t.Context(), p))
+		require.Equal(t, "Silenced for 1 h, until 2026-03-09 04:15:15 UTC.", r.n.pressed(t.Context(), p))
 		require.Equal(t, time.Hour, sil.got[0].Duration)
 		require.Equal(t, "alice (Slack U1)", sil.got[0].Author)
 		require.NotEmpty(t, sil.got[0].Matchers)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/notify/internal/order"
 )
 
 // maxTitle is what a lock screen shows of a title.
@@ -100,7 +101,7 @@ func title(inc *incidents.Incident) string {
 	}
 	room := maxTitle - units(prefix)
 	t := oneLine(inc.Title())
-	for _, tail := range []string{", job " + inc.Verdict.Job, ", " + strings.ReplaceAll(inc.Verdict.Reason, "_", " ")} {
+	for _, tail := range []string{", job " + inc.Verdict.Job, ", " + incidents.ReasonText(inc.Verdict.Reason)} {
 		if units(t) > room {
 			t = strings.TrimSuffix(t, oneLine(tail))
 		}
@@ -161,7 +162,7 @@ func lead(inc *incidents.Incident, notes map[string]string) string {
 			b.WriteString(" Quiet at present, but of a kind that comes back.")
 		}
 	}
-	if inc.Verdict.Class != incidents.Storm {
+	if inc.Verdict.Class != incidents.Storm && inc.Verdict.Confidence != diagnosis.Unknown {
 		fmt.Fprintf(&b, " Confidence %s.", inc.Verdict.Confidence)
 	}
 	if a := notes["affected"]; a != "" {
@@ -182,12 +183,12 @@ func lead(inc *incidents.Incident, notes map[string]string) string {
 // ending says when, after how long and why an incident ended, and what proves
 // it.
 func ending(inc *incidents.Incident) string {
-	t := fmt.Sprintf("%s at %s after %s", overWord(inc), clock(inc.ResolvedAt), span(inc.ResolvedAt.Sub(inc.StartedAt)))
+	t := fmt.Sprintf("%s at %s after %s", overWord(inc), clock(inc.ResolvedAt), incidents.Span(inc.ResolvedAt.Sub(inc.StartedAt)))
 	if inc.RecoveryText != "" {
 		t += ": " + strings.TrimSuffix(inc.RecoveryText, ".")
 	}
 	t += "."
-	if inc.Inconclusive() {
+	if inc.Inconclusive() && !strings.Contains(t, "repair is not proven") {
 		t += " Repair is not proven."
 	}
 	return oneLine(t)
@@ -211,22 +212,10 @@ func suspects(inc *incidents.Incident, notes map[string]string) []string {
 		}
 		return out
 	}
-	switch {
-	case v.Class == incidents.Storm:
+	if v.Class == incidents.Storm {
 		return nil
-	case inc.Folded:
-		for _, s := range v.Suspects[:min(len(v.Suspects), 10)] {
-			out = append(out, oneLine(incidents.SuspectText(s)))
-		}
-		if more := len(v.Suspects) - len(out); more > 0 {
-			out = append(out, fmt.Sprintf("and %d more", more))
-		}
-		return out
-	case v.TieSet > 1:
-		out = append(out, fmt.Sprintf("Nobody is named: the available series cannot tell %d components apart.", v.TieSet))
-	default:
-		out = append(out, "Nobody is named: nothing separates the candidates.")
 	}
+	out = append(out, inc.Nobody())
 	if list := notes["candidates"]; list != "" {
 		out = append(out, "Candidates: "+oneLine(list))
 	}
@@ -238,7 +227,7 @@ const maxEvidence = 6
 // evidence lists facts with their numbers, decisive ones first.
 func evidence(inc *incidents.Incident) []string {
 	list := slices.Clone(inc.Verdict.Evidence)
-	slices.SortStableFunc(list, func(a, b diagnosis.Evidence) int { return compareBool(b.Decisive, a.Decisive) })
+	slices.SortStableFunc(list, func(a, b diagnosis.Evidence) int { return order.Bools(b.Decisive, a.Decisive) })
 	var out []string
 	for _, e := range list[:min(len(list), maxEvidence)] {
 		if text := cut(oneLine(e.Text), 300); text != "" {
@@ -261,23 +250,6 @@ func footer(inc *incidents.Incident) string {
 }
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 MST") }
-
-// span is a duration as people say it.
-func span(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", int(d.Round(time.Minute).Minutes()))
-	case d < 48*time.Hour:
-		hours, minutes := int(d.Round(time.Minute).Hours()), int(d.Round(time.Minute).Minutes())%60
-		if minutes == 0 {
-			return fmt.Sprintf("%d h", hours)
-		}
-		return fmt.Sprintf("%d h %d min", hours, minutes)
-	}
-	return fmt.Sprintf("%d days", int(d.Hours()/24+0.5))
-}
 
 func count(n int, noun string) string {
 	if n == 1 {

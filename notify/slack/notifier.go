@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/collwatch/collwatch/incidents"
+	"github.com/collwatch/collwatch/notify/internal/order"
 )
 
 // Notifier shows incidents in Slack.
@@ -135,9 +136,7 @@ func (n *Notifier) absorb(now time.Time) {
 	n.mu.Unlock()
 	// A chain goes on in another incident: the record follows it before the
 	// former one is pruned.
-	for _, it := range moved {
-		n.store(it)
-	}
+	n.store(moved...)
 }
 
 // remember learns a channel's id from a record. The caller holds the lock.
@@ -159,7 +158,7 @@ func chains(live, ended []incidents.Incident) map[string][]*incidents.Incident {
 	}
 	for _, chain := range out {
 		slices.SortFunc(chain, func(a, b *incidents.Incident) int {
-			return cmp.Or(compareBool(a.Active(), b.Active()), a.FiredAt.Compare(b.FiredAt), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(order.Bools(a.Active(), b.Active()), a.FiredAt.Compare(b.FiredAt), cmp.Compare(a.ID, b.ID))
 		})
 	}
 	return out
@@ -184,18 +183,28 @@ func (n *Notifier) change(it *item, f func(*record)) {
 	n.store(it)
 }
 
-// store keeps the present record beside the incident.
-func (n *Notifier) store(it *item) {
+// store keeps the present records beside the incidents, those of a route at
+// once.
+func (n *Notifier) store(items ...*item) {
+	routes := map[string]map[string]json.RawMessage{}
 	n.mu.Lock()
-	raw, err := json.Marshal(&it.rec)
-	id := it.inc.ID
-	n.mu.Unlock()
-	if err == nil {
-		err = n.opts.Source.SetDelivery(id, it.route.deliveryName(), raw)
+	for _, it := range items {
+		raw, err := json.Marshal(&it.rec)
+		if err != nil {
+			continue // texts and times only: it cannot fail
+		}
+		name := it.route.deliveryName()
+		if routes[name] == nil {
+			routes[name] = map[string]json.RawMessage{}
+		}
+		routes[name][it.inc.ID] = raw
 	}
-	if err != nil {
-		// The incident is over and pruned: nothing is left to remember.
-		n.opts.Logger.Debug("slack record is not kept", "incident", id, "err", err)
+	n.mu.Unlock()
+	for name, records := range routes {
+		if err := n.opts.Source.SetDeliveries(name, records); err != nil {
+			// The incident is over and pruned: nothing is left to remember.
+			n.opts.Logger.Debug("slack records are not kept", "route", name, "err", err)
+		}
 	}
 }
 
@@ -204,14 +213,4 @@ func poke(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
 }

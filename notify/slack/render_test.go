@@ -172,11 +172,3 @@ func TestSecretsAreInNoError(t *testing.T) {
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "SECRET")
 }
-
-func TestSpans(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		-time.Second: "0 s", 45 * time.Second: "45 s", 18 * time.Minute: "18 min", 125 * time.Minute: "2 h 5 min", 72 * time.Hour: "3 days",
-	} {
-		require.Equal(t, want, span(d))
-	}
-}

@@ -227,9 +227,14 @@ func down(node string) diagnosis.Verdict {
 	}
 }
 
+// in runs a test in fake time, on a day that a reader of its messages takes for
+// one.
 func in(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	synctest.Test(t, f)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(time.Date(2026, 3, 9, 3, 14, 15, 0, time.UTC)))
+		f(t)
+	})
 }
 
 // lines of a transcript that begin with a word.

@@ -25,7 +25,7 @@ func TestSilencedBeforeThePostIsToldWhenTheSilenceExpires(t *testing.T) {
 			r.sup.set(alertmanager.State{}, false)
 			r.tick(2, down("gpu-007"))
 			require.Len(t, r.s.Messages(), 1)
-			require.Contains(t, r.s.Messages()[0].Body, "The silence expired (silenced by alice until 2000-01-01 00:02 UTC) and the fault is still there.")
+			require.Contains(t, r.s.Messages()[0].Body, "The silence expired (silenced by alice until 2026-03-09 03:16 UTC) and the fault is still there.")
 		})
 	}
 }
@@ -47,7 +47,7 @@ func TestSilencedAfterThePost(t *testing.T) {
 		r.tick(4, down("gpu-007"))
 		r.sup.set(silencedBy("alice", time.Now().Add(time.Hour)), false)
 		r.tick(2, down("gpu-007"))
-		require.Contains(t, r.visible()[0].Body, "Silenced by alice until 2000-01-01 01:01 UTC.")
+		require.Contains(t, r.visible()[0].Body, "Silenced by alice until 2026-03-09 04:15 UTC.")
 		require.Len(t, r.replies(), 1)
 		worse := down("gpu-007")
 		worse.Severity = diagnosis.Critical

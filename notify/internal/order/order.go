@@ -1,0 +1,14 @@
+// Package order compares truth values, which the standard library does not: what
+// is told first depends on several of them, and all receivers have to agree.
+package order
+
+// Bools compares like cmp.Compare: false comes before true.
+func Bools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
