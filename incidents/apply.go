@@ -87,7 +87,7 @@ func (t *tick) match(verdicts []folded) {
 	}
 	for i := range rest {
 		v := &rest[i]
-		if !v.many && t.matchRelated(&v.Verdict) {
+		if !v.many && (t.matchRelated(&v.Verdict) || t.joinsRepair(&v.Verdict)) {
 			continue
 		}
 		inc := t.newPending(&v.Verdict)

@@ -159,3 +159,38 @@ func TestRepeatOffenderIsRaised(t *testing.T) {
 	d.tick(45000) // a week and more
 	require.Zero(t, d.m.Repeats(v.Suspects[0]))
 }
+
+// TestRepairOfAPortIsOneIncident: a port that is retrained goes down for a
+// moment. While people know of the port that is no second notice, also when it
+// is still remembered after the end; a flap that comes later is.
+func TestRepairOfAPortIsOneIncident(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	slow := nic("gpu-007", "mlx5_3")
+	slow.Class = diagnosis.NICDegraded
+	flap := func(at time.Time, s diagnosis.Severity) diagnosis.Verdict {
+		v := nic("gpu-007", "mlx5_3")
+		v.Class, v.Severity, v.StartedAt = diagnosis.LinkFlap, s, at
+		return v
+	}
+	d.tick(20, slow)
+	repaired := d.now
+	d.tick(60, flap(repaired, diagnosis.Info)) // nic_degraded ends after ten minutes
+	require.Equal(t, []string{"open nic_degraded", "resolve nic_degraded recovered"}, kinds(d.got))
+	require.Contains(t, d.got[1].Incident.Consequences, "its link went down and came back at "+repaired.UTC().Format(time.RFC3339))
+	d.tick(180, flap(repaired, diagnosis.Warning))
+	require.Len(t, d.got, 2, "the hour in which it is remembered")
+
+	d.tick(2, flap(d.now, diagnosis.Info))
+	require.Equal(t, "open link_flap", kinds(d.got)[2], "a flap after the end is another fault")
+
+	other := drive(t, incidents.Options{})
+	other.tick(4, slow)
+	elsewhere := nic("gpu-007", "mlx5_4")
+	elsewhere.Class, elsewhere.Severity, elsewhere.StartedAt = diagnosis.LinkFlap, diagnosis.Info, other.now
+	require.Equal(t, []string{"open link_flap"}, kinds(other.tick(2, slow, elsewhere)), "another port")
+	require.Equal(t, []string{"open link_flap"}, kinds(other.tick(2, slow, flap(other.now, diagnosis.Critical))), "a grave flap")
+
+	hidden := drive(t, incidents.Options{Shadow: map[diagnosis.Class]bool{diagnosis.NICDegraded: true}})
+	hidden.tick(4, slow)
+	require.Equal(t, []string{"open link_flap"}, kinds(hidden.tick(2, flap(hidden.now, diagnosis.Info))), "nobody was told of the port")
+}
