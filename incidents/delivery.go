@@ -2,20 +2,32 @@ package incidents
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // maxDeliveries bounds the receivers remembered for one incident.
 const maxDeliveries = 64
 
-// SetDelivery stores what a receiver was told of an incident, so that it
-// survives a restart. The name is the receiver's, such as "alertmanager/am-1"
-// or "slack/C024BE91L"; the record is opaque. A nil record forgets. It returns
-// an error if the incident is unknown, which is harmless: it is over and
-// pruned.
-func (m *Manager) SetDelivery(id, name string, record json.RawMessage) error {
+// SetDeliveries stores what a receiver was told of incidents, by their IDs, so
+// that it survives a restart. The name is the receiver's, such as
+// "alertmanager/am-1" or "slack/C024BE91L"; the records are opaque, nil forgets.
+// All are stored at once: who writes the state to disk does so once for a
+// request that told of many. It returns an error if an incident is unknown,
+// which is harmless: it is over and pruned, and the others are stored.
+func (m *Manager) SetDeliveries(name string, records map[string]json.RawMessage) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var errs []error
+	for _, id := range slices.Sorted(maps.Keys(records)) {
+		errs = append(errs, m.setDelivery(id, name, records[id]))
+	}
+	return errors.Join(errs...)
+}
+
+func (m *Manager) setDelivery(id, name string, record json.RawMessage) error {
 	inc := m.find(id)
 	if inc == nil {
 		return fmt.Errorf("delivery of %s: no incident %s", name, id)

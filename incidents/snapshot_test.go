@@ -26,7 +26,7 @@ func TestEveryFieldIsRestored(t *testing.T) {
 	d.tick(1, v, stall("9", "x"))
 	d.apply(1, diagnosis.Result{Whole: false, Ended: []string{"48213"}})
 	inc := d.m.Live()[0]
-	require.NoError(t, d.m.SetDelivery(inc.ID, "slack/C1", json.RawMessage(`{"ts":"1.2"}`)))
+	require.NoError(t, d.m.SetDeliveries("slack/C1", map[string]json.RawMessage{inc.ID: json.RawMessage(`{"ts":"1.2"}`)}))
 	m := restart(t, d.m, incidents.Options{})
 	got, ok := m.Find(inc.ID)
 	require.True(t, ok)

@@ -58,12 +58,10 @@ type deliverySource struct {
 	saver *saver
 }
 
-func (d deliverySource) SetDelivery(id, name string, record json.RawMessage) error {
-	if err := d.Manager.SetDelivery(id, name, record); err != nil {
-		return err
-	}
-	d.saver.deliveries()
-	return nil
+func (d deliverySource) SetDeliveries(name string, records map[string]json.RawMessage) error {
+	err := d.Manager.SetDeliveries(name, records)
+	d.saver.deliveries() // of an error too: it says that one is over, not all
+	return err
 }
 
 // newGeneration builds all parts. Nothing is sent or started. blind says since

@@ -138,16 +138,16 @@ func (r *Replica) save() {
 	}
 }
 
-// Live lists the incidents that live. It, Ended and SetDelivery are what notifiers need of a manager; what they
+// Live lists the incidents that live. It, Ended and SetDeliveries are what notifiers need of a manager; what they
 // note is on disk before they go on, as in the daemon.
 func (r *Replica) Live() []incidents.Incident { return r.m.Live() }
 
 // Ended lists the incidents that are over and may still have to be told.
 func (r *Replica) Ended() []incidents.Incident { return r.m.Ended() }
 
-// SetDelivery keeps what a receiver was told.
-func (r *Replica) SetDelivery(id, name string, record json.RawMessage) error {
-	err := r.m.SetDelivery(id, name, record)
+// SetDeliveries keeps what a receiver was told.
+func (r *Replica) SetDeliveries(name string, records map[string]json.RawMessage) error {
+	err := r.m.SetDeliveries(name, records)
 	r.save()
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,19 +37,14 @@ func TestWanderingBandwidthIsOneNotification(t *testing.T) {
 	a, b := lastmile.Start(t, o, nil), lastmile.Start(t, o, nil)
 	s, ok := sim.Find("B02")
 	require.True(t, ok)
-	const onset, length = 30 * time.Minute, 160 * time.Minute
-	shift := time.Duration(0)
+	const onset = 30 * time.Minute
+	var clock shifted
 	fingerprints := map[string]map[string]string{} // labels by node and severity
 	silence := ""
-	apply := func(at time.Time, res diagnosis.Result) {
-		res.Time = at
-		res.Verdicts = slices.Clone(res.Verdicts)
-		for i := range res.Verdicts {
-			res.Verdicts[i].StartedAt = res.Verdicts[i].StartedAt.Add(shift)
-		}
-		later := res
-		later.Time = at.Add(7 * time.Second) // the second daemon looks a little later
-		a.Apply(&res)
+	apply := func(res *diagnosis.Result) {
+		later := *res
+		later.Time = res.Time.Add(7 * time.Second) // the second daemon looks a little later
+		a.Apply(res)
 		b.Apply(&later)
 		for _, r := range []*lastmile.Replica{a, b} {
 			for _, inc := range r.Open() {
@@ -66,15 +60,12 @@ func TestWanderingBandwidthIsOneNotification(t *testing.T) {
 		}
 	}
 	var first time.Time
-	var last diagnosis.Result
 	_, err := Play(t.Context(), Case{Scenario: s, Params: sim.Params{Seed: 1}, Watch: func(k engine.Tick) {
 		require.NoError(t, k.Err)
 		if first.IsZero() {
 			first = k.At.Add(-time.Minute)
-			shift = time.Now().Add(-length - time.Hour).Sub(first)
 		}
-		apply(k.At.Add(shift), *k.Result)
-		last = diagnosis.Result{Whole: true, Time: k.At.Add(shift)}
+		apply(clock.shift(k.At, *k.Result))
 		switch k.At.Sub(first) - onset {
 		case 10 * time.Minute:
 			two.Kill()
@@ -94,8 +85,7 @@ func TestWanderingBandwidthIsOneNotification(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	for range 60 { // a quarter of an hour in which all is well
-		last.Time = last.Time.Add(Interval)
-		apply(last.Time, last)
+		apply(clock.after(Interval))
 		time.Sleep(20 * time.Millisecond) // the pace of evaluations, not a wait
 	}
 	about := func() (out []string) {

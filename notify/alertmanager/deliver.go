@@ -119,10 +119,11 @@ func (m *member) acknowledge(alerts []*alert) {
 	records := m.recordsLocked(touched)
 	m.m.queue.WithLabelValues(m.name).Set(float64(m.pending.length(now)))
 	m.mu.Unlock()
-	for id, raw := range records {
-		if err := m.opts.Source.SetDelivery(id, m.deliveryName(), raw); err != nil {
-			m.log.Debug("delivery cannot be noted", "err", err) // the incident is over
-		}
+	if len(records) == 0 {
+		return
+	}
+	if err := m.opts.Source.SetDeliveries(m.deliveryName(), records); err != nil {
+		m.log.Debug("delivery cannot be noted", "err", err) // the incident is over
 	}
 }
 

@@ -17,11 +17,14 @@ import (
 	"github.com/collwatch/collwatch/incidents"
 )
 
-// Source is where incidents come from. *incidents.Manager is one.
+// Source is where incidents come from, and where what was told is kept.
+// *incidents.Manager is one.
 type Source interface {
 	Live() []incidents.Incident
 	Ended() []incidents.Incident
-	SetDelivery(id, name string, record json.RawMessage) error
+	// SetDeliveries keeps records by the IDs of their incidents; they are on
+	// disk when it returns. It is called once for each request that was answered.
+	SetDeliveries(name string, records map[string]json.RawMessage) error
 }
 
 // DialFunc opens a connection.

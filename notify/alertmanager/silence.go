@@ -83,7 +83,7 @@ func (n *Notifier) Silence(ctx context.Context, r SilenceRequest) (Silence, erro
 		}
 		if r.UntilResolved {
 			raw, _ := json.Marshal(ackedSilence{ID: s.ID}) // a string cannot fail
-			if err := n.opts.Source.SetDelivery(r.Incident, ackRecord, raw); err != nil {
+			if err := n.opts.Source.SetDeliveries(ackRecord, map[string]json.RawMessage{r.Incident: raw}); err != nil {
 				return s, fmt.Errorf("silence %s is set but will not end by itself: %w", s.ID, err)
 			}
 		}
@@ -115,7 +115,7 @@ func (n *Notifier) expireAcks(ctx context.Context) {
 			n.opts.Logger.Warn("silence of a resolved incident cannot be ended", "silence", a.ID, "incident", a.Incident, "err", err)
 			continue // the next tick finds its record again
 		}
-		_ = n.opts.Source.SetDelivery(a.Incident, ackRecord, nil) // pruned meanwhile: nothing to forget
+		_ = n.opts.Source.SetDeliveries(ackRecord, map[string]json.RawMessage{a.Incident: nil}) // pruned meanwhile: nothing to forget
 	}
 }
 

@@ -124,6 +124,7 @@ func (c *channel) jobs(now time.Time) (jobs []job, later time.Duration) {
 		}
 		jobs = append(jobs, j)
 		if !it.told() && it.rec.Due.IsZero() {
+			it.rec.Due = now
 			due = append(due, it)
 		}
 	}
@@ -135,9 +136,7 @@ func (c *channel) jobs(now time.Time) (jobs []job, later time.Duration) {
 	if wait > 0 {
 		later = min(later, wait)
 	}
-	for _, it := range due {
-		c.n.change(it, func(r *record) { r.Due = now })
-	}
+	c.n.store(due...)
 	slices.SortStableFunc(jobs, func(a, b job) int { return cmp.Compare(a.rank, b.rank) })
 	return jobs, later
 }

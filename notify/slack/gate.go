@@ -64,9 +64,7 @@ func (n *Notifier) judge() (next time.Duration, ask bool) {
 	}
 	n.mu.Unlock()
 	n.metrics.held.Set(float64(held))
-	for _, it := range changed {
-		n.store(it)
-	}
+	n.store(changed...)
 	return next, ask
 }
 

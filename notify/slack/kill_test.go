@@ -47,10 +47,10 @@ func (p *process) write() {
 	}
 }
 
-func (p *process) SetDelivery(id, name string, raw json.RawMessage) error {
+func (p *process) SetDeliveries(name string, records map[string]json.RawMessage) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := p.Manager.SetDelivery(id, name, raw)
+	err := p.Manager.SetDeliveries(name, records)
 	p.writes--
 	if p.writes == 0 && p.early {
 		p.dead = true

@@ -202,10 +202,10 @@ func (c *channel) keepStorm(rec stormRecord, anchor string, on bool) {
 	c.n.mu.Unlock()
 	source := c.n.opts.Source
 	if before != "" && (before != anchor || !on) {
-		_ = source.SetDelivery(before, c.stormName(), nil) // pruned: forgotten already
+		_ = source.SetDeliveries(c.stormName(), map[string]json.RawMessage{before: nil}) // pruned: forgotten already
 	}
 	if raw, err := json.Marshal(rec); on && err == nil && anchor != "" {
-		_ = source.SetDelivery(anchor, c.stormName(), raw) // pruned: the next edit finds another
+		_ = source.SetDeliveries(c.stormName(), map[string]json.RawMessage{anchor: raw}) // pruned: the next edit finds another
 	}
 }
 
