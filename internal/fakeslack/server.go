@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,16 @@ func (s *Server) Transcript() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
+}
+
+// Forget drops the transcript, all files and the messages posted before a time,
+// so that a test of many days measures what it tests.
+func (s *Server) Forget(before time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log.Reset()
+	clear(s.files)
+	s.messages = slices.DeleteFunc(s.messages, func(m *Message) bool { return m.Posted.Before(before) })
 }
 
 // Calls is the number of calls of a method, failed ones included.
