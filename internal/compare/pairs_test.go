@@ -22,6 +22,7 @@ type run struct {
 	noise   sim.Noise
 	shape   func(hosts int) sim.Shape
 	job     func(*sim.JobSpec)     // changes the job
+	again   bool                   // the job is restarted after half of the time
 	fault   func(c *sim.Cluster)   // injects faults
 	dialect func(d *sim.Dialect)   // changes the exporters
 	opts    func(*compare.Options) // changes the collector
@@ -51,6 +52,12 @@ func (r run) record(t testing.TB) *compare.Record {
 	jobs := o.Shape.Jobs
 	if r.job != nil {
 		r.job(&jobs[0])
+	}
+	if r.again {
+		second := jobs[0]
+		half := 30 * float64(r.minutes)
+		jobs[0].EndAt, second.StartAt, second.InitFor = half, half+90, 60
+		jobs = append(jobs, second)
 	}
 	o.Jobs = jobs
 	if r.dialect != nil {
@@ -168,6 +175,15 @@ func TestChangesAreFound(t *testing.T) {
 		{
 			name: "larger messages at the same bandwidth are no regression", verdict: compare.NoDifference,
 			cand: run{job: func(j *sim.JobSpec) { comm(j, "AllReduce", sim.GroupDP).Size = 155_000_000 }},
+		},
+		{
+			name: "ten minutes without scrapes", verdict: compare.NoDifference, cand: run{minutes: 40, fault: func(c *sim.Cluster) { c.Gap(15*time.Minute, 25*time.Minute) }},
+		},
+		{
+			name: "a restart in the middle", verdict: compare.NoDifference, cand: run{minutes: 60, again: true},
+		},
+		{
+			name: "an hour against a half", verdict: compare.NoDifference, cand: run{minutes: 60},
 		},
 		{
 			name: "half the hosts", verdict: compare.NotComparable,
