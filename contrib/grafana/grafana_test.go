@@ -89,12 +89,20 @@ func TestDashboardsMeetTheSchema(t *testing.T) {
 
 // site is a simulated cluster with the generated rules evaluated on it.
 type site struct {
-	db   *embedprom.DB
-	at   time.Time
-	vars map[string]string
+	db        *embedprom.DB
+	start, at time.Time
+	vars      map[string]string
 }
 
 func simulate(t *testing.T, scenario string) site {
+	t.Helper()
+	x := raw(t, scenario)
+	x.record(t)
+	return x
+}
+
+// raw is a cluster whose server has no rules.
+func raw(t *testing.T, scenario string) site {
 	t.Helper()
 	db, err := embedprom.Open(embedprom.Options{})
 	require.NoError(t, err)
@@ -116,6 +124,19 @@ func simulate(t *testing.T, scenario string) site {
 	}
 	require.NoError(t, sink.Commit())
 
+	x := site{db, run.Cluster.Start(), run.Cluster.Start().Add(run.Until), map[string]string{"job_id": run.Truth.Job, "op": ".*", "host": ".+", "suspect_node": "none", "suspect_device": ".*"}}
+	for _, h := range run.Cluster.Hosts {
+		x.vars["host"] = h.Name
+	}
+	if len(run.Truth.Suspects) > 0 {
+		x.vars["suspect_node"] = run.Truth.Suspects[0].Node
+	}
+	return x
+}
+
+// record evaluates the generated rules over the whole time.
+func (s site) record(t *testing.T) {
+	t.Helper()
 	dir := t.TempDir()
 	out, err := rules.Generate(rules.Default())
 	require.NoError(t, err)
@@ -126,20 +147,11 @@ func simulate(t *testing.T, scenario string) site {
 			paths = append(paths, filepath.Join(dir, f.Name))
 		}
 	}
-	e, err := ruletest.NewEvaluator(t.Context(), db, 30*time.Second, paths...)
+	e, err := ruletest.NewEvaluator(t.Context(), s.db, 30*time.Second, paths...)
 	require.NoError(t, err)
-	at := run.Cluster.Start().Add(time.Minute)
-	for ; at.Before(run.Cluster.Start().Add(run.Until)); at = at.Add(30 * time.Second) {
+	for at := s.start.Add(time.Minute); at.Before(s.at); at = at.Add(30 * time.Second) {
 		require.NoError(t, e.Eval(t.Context(), at))
 	}
-	x := site{db, at, map[string]string{"job_id": run.Truth.Job, "op": ".*", "host": ".+", "suspect_node": "none", "suspect_device": ".*"}}
-	for _, h := range run.Cluster.Hosts {
-		x.vars["host"] = h.Name
-	}
-	if len(run.Truth.Suspects) > 0 {
-		x.vars["suspect_node"] = run.Truth.Suspects[0].Node
-	}
-	return x
 }
 
 var variable = regexp.MustCompile(`\$([a-z_]+)`)
@@ -181,4 +193,19 @@ func TestEveryQueryReturnsSeries(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWithoutRules: where nobody records, no query fails, and the first page says
+// that nothing is recorded.
+func TestWithoutRules(t *testing.T) {
+	s, told := raw(t, "S01"), false
+	for _, f := range dashboards(t) {
+		for _, q := range f.Queries {
+			if rows := s.rows(t, q.Expr); q.Panel == "Series recorded by the rules" {
+				require.Equal(t, 1, rows)
+				told = true
+			}
+		}
+	}
+	require.True(t, told)
 }

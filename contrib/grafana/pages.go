@@ -10,6 +10,9 @@ import (
 
 const firing = `ALERTS{alertname=~"Collwatch.+",alertstate="firing",class!="self"}`
 
+// recorded counts what the rules record, and is 0 without them.
+const recorded = `count({__name__=~"(nic_port|gpu|host|rank|comm|job):.+:.+"}) or vector(0)`
+
 // cluster answers: is anything wrong, and where.
 func cluster(series []rules.Series) page {
 	extremes := func(level string) []panel {
@@ -31,7 +34,11 @@ func cluster(series []rules.Series) page {
 				{kind: number, title: "NIC ports that are not", expr: "count(nic_port:nic_state:last) - count(nic_port:nic_state:last == 4)", span: 4},
 				{kind: number, title: "Jobs", expr: "count(count by (job_id) (job:job_on_node:info))", span: 4},
 				{kind: number, title: "Alerts", expr: "count(" + firing + ")", span: 4},
-				{kind: list, title: "Alerts of the rules", expr: "max by (alertname, severity, class, reason, job_id, suspect_node, suspect_device) (" + firing + ")", span: 24},
+				{kind: list, title: "Alerts of the rules", expr: "max by (alertname, severity, class, reason, job_id, suspect_node, suspect_device) (" + firing + ")", span: 20},
+				{
+					kind: number, title: "Series recorded by the rules", expr: recorded, span: 4,
+					about: "The panels here and on the other pages read what `collwatch rules generate` records. At 0 the rules are not loaded, and nothing is shown.",
+				},
 			}},
 			{"Jobs", []panel{
 				{title: "Bytes sent by the hosts of a job", unit: "Bps", expr: "job:nic_tx:sum", legend: "{{job_id}}"},
