@@ -90,10 +90,16 @@ e2e-long: ## tests that take over ten minutes (build tag long)
 	if [ -z "$$packages" ]; then echo "no long tests"; exit 0; fi; \
 	CGO_ENABLED=1 $(GOTESTSUM) --format pkgname -- -p 1 -tags long -run Long -count=1 -timeout 90m $(TEST_FLAGS) $$packages
 
+SOAK ?= 24h
+.PHONY: soak
+soak: ## a day of simulated time on 1,000 hosts while everything is restarted (SOAK=3h is the least; a day takes 20 minutes)
+	$(GO) test ./cmd/collwatch -tags long -run TestSoakLong -count=1 -v -timeout 120m -args -soak $(SOAK) | grep -v level=
+
 .PHONY: bench
 bench: servers ## what an evaluation costs the daemon and its Prometheus, as a table; takes a quarter of an hour
 	@$(GO) test ./promapi -run '^$$' -bench 'Decode$$' -benchmem | grep ^Bench
-	@$(GO) test ./engine -run '^$$' -bench Tick -benchtime 3x | grep ^Bench
+	@$(GO) test ./engine -run '^$$' -bench 'Tick|Shards' -benchtime 3x | grep ^Bench
+	@$(GO) test ./cmd/collwatch -run '^$$' -bench Day -benchtime 1x | grep ^Bench
 	@$(GO) test ./internal/e2e -run TestFigures -count=1 -v -timeout 60m -args -figures | grep -v -e '^===' -e '^ *---' -e _test.go
 
 .PHONY: bench-all

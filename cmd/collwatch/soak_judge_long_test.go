@@ -11,10 +11,17 @@ import (
 
 	"github.com/collwatch/collwatch/internal/fakeslack"
 	"github.com/collwatch/collwatch/internal/lastmile"
+	"github.com/collwatch/collwatch/sim"
 )
 
-// soakGreen is the colour of a message about what is over.
-const soakGreen = "#2eb67d"
+// soakOver are the colours of a message about what is over: resolved, and explained
+// by another.
+var soakOver = []string{"#2eb67d", "#8d8d8d"}
+
+// soakCoarse is how many alerts a day may be about the job of a fault without a
+// name, beside the alert that names it: in a gap of the data the cause can be
+// forgotten before its effect.
+const soakCoarse = 1
 
 // judge compares what people heard with what happened.
 func (s *soak) judge(plan []soakFault) {
@@ -34,6 +41,15 @@ func (f *soakFault) explains(class, node, job string, at time.Duration) bool {
 	return node == f.node && (class == f.class || slices.Contains(f.also, class))
 }
 
+// harms says that the fault is there and in a host of the job.
+func (f *soakFault) harms(job string, at time.Duration, s *soak) bool {
+	if at < f.from || at > f.to+15*time.Minute {
+		return false
+	}
+	host := slices.IndexFunc(s.cluster.Hosts, func(h *sim.Host) bool { return h.Name == f.node })
+	return host >= 0 && slices.ContainsFunc(s.cluster.Jobs, func(j *sim.Job) bool { return j.Spec.ID == job && slices.Contains(j.Spec.Hosts, host) })
+}
+
 // pagers: each alert begins once and ends once, each is about a fault, each fault
 // is told. An alert that rises in severity is a new one at the pager.
 func (s *soak) pagers(plan []soakFault) {
@@ -41,6 +57,7 @@ func (s *soak) pagers(plan []soakFault) {
 	heard := make([]bool, len(plan))
 	open := map[string]lastmile.Told{} // by fingerprint
 	began := map[string]int{}          // number of beginnings by fingerprint and fault
+	coarse := 0
 	for _, a := range told {
 		at := a.At.Sub(s.start)
 		class, node, job := a.Labels["class"], a.Labels["suspect_node"], a.Labels["job_id"]
@@ -57,6 +74,10 @@ func (s *soak) pagers(plan []soakFault) {
 			continue // the outages of Prometheus are real, too
 		}
 		i := slices.IndexFunc(plan, func(f soakFault) bool { return f.explains(class, node, job, at) })
+		if i < 0 && node == "" && slices.ContainsFunc(plan, func(f soakFault) bool { return f.harms(job, at, s) }) {
+			coarse++
+			continue
+		}
 		if i < 0 {
 			s.t.Errorf("%s: nothing was wrong there: %v", clockOf(at), a.Labels)
 			continue
@@ -68,6 +89,7 @@ func (s *soak) pagers(plan []soakFault) {
 		}
 	}
 	require.Empty(s.t, open, "never resolved")
+	require.LessOrEqual(s.t, coarse, soakCoarse)
 	for i, f := range plan {
 		if !heard[i] {
 			s.t.Errorf("%s: nobody heard of %s %s%s", clockOf(f.from), f.class, f.node, f.job)
@@ -84,7 +106,7 @@ func (s *soak) messages(plan []soakFault) {
 			heads = append(heads, m)
 			title, _, _ := strings.Cut(m.Text, "\n")
 			s.t.Logf("%s slack: %s", clockOf(m.Posted.Sub(s.start)), title)
-			require.Equal(s.t, soakGreen, m.Color, m.Text)
+			require.Contains(s.t, soakOver, m.Color, m.Text)
 		}
 	}
 	for _, f := range plan {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,10 @@ import (
 	"github.com/collwatch/collwatch/internal/lastmile"
 )
 
-var soakFor = flag.Duration("soak", 24*time.Hour, "simulated time of TestSoakLong")
+var (
+	soakFor  = flag.Duration("soak", 24*time.Hour, "simulated time of TestSoakLong, at least 3h")
+	soakHeap = flag.String("soak.heap", "", "folder for a heap profile of each hour")
+)
 
 const (
 	// soakStep is the time between two evaluations and between two scrapes.
@@ -215,6 +219,12 @@ func (s *soak) measure() {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
+	if *soakHeap != "" {
+		f, err := os.Create(filepath.Join(*soakHeap, fmt.Sprintf("heap-%02d", int(time.Since(s.start).Hours()))))
+		require.NoError(s.t, err)
+		require.NoError(s.t, pprof.WriteHeapProfile(f))
+		require.NoError(s.t, f.Close())
+	}
 	series := 0
 	if s.daemon != nil {
 		if recent := s.daemon.current.Load().asm.engine.Recent(); len(recent) > 0 {

@@ -73,7 +73,8 @@ func soakTrouble(s *soak) [][]soakAction {
 		{kill(6.5)},
 		{
 			{m(38), "kill -9", func() { dir = s.kill() }},
-			{m(48), "daemon is back", func() { s.up(dir) }},
+			// Alertmanager ends alerts that nobody repeats for four minutes.
+			{m(41), "daemon is back", func() { s.up(dir) }},
 		},
 		{{m(12), "Alertmanager restarts", func() { s.alerts.Stop(); s.alerts.Start() }}},
 		{

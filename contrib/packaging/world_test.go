@@ -27,6 +27,7 @@ const token = "a-bearer-token-of-the-tests"
 type world struct {
 	t            *testing.T
 	prometheus   string
+	open         string // the same Prometheus, without a login
 	alertmanager *realserver.Server
 	port         string // for the daemon
 }
@@ -56,8 +57,10 @@ func startWorld(t *testing.T) *world {
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
+	open := httptest.NewServer(api)
+	t.Cleanup(open.Close)
 	return &world{
-		t: t, prometheus: server.URL, port: realserver.FreePort(t),
+		t: t, prometheus: server.URL, open: open.URL, port: realserver.FreePort(t),
 		alertmanager: realserver.StartAlertmanager(t, "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"),
 	}
 }
