@@ -3,6 +3,7 @@ package alertmanager
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -68,6 +69,9 @@ func (h *health) conditions(target string) []Condition {
 	return out
 }
 
+// short bounds what a server says of itself: it goes into logs and pages.
+func short(s string) string { return strings.ToValidUTF8(s[:min(len(s), 64)], "") }
+
 // greet asks a member who it is: the version decides what it can tell, and its
 // clock what is the future. A member that does not answer is greeted again by
 // the next poll.
@@ -80,10 +84,10 @@ func (m *member) greet(ctx context.Context) {
 	h.mu.Lock()
 	before := h.version
 	if st.VersionInfo != nil && st.VersionInfo.Version != nil {
-		h.version = *st.VersionInfo.Version
+		h.version = short(*st.VersionInfo.Version)
 	}
 	if st.Cluster != nil && st.Cluster.Status != nil {
-		h.cluster = *st.Cluster.Status
+		h.cluster = short(*st.Cluster.Status)
 	}
 	version := h.version
 	h.mu.Unlock()

@@ -133,10 +133,14 @@ func (c *client) createSilence(ctx context.Context, r SilenceRequest) (out Silen
 	}}
 	_, _, err = c.call(ctx, func(ctx context.Context) error {
 		ok, err := c.api.Silence.PostSilences(silenceapi.NewPostSilencesParamsWithContext(ctx).WithSilence(body).WithTimeout(c.timeout))
-		if err == nil {
-			out = Silence{ID: ok.Payload.SilenceID, By: r.Author, Comment: r.Comment, Until: end}
+		if err != nil {
+			return err
 		}
-		return err
+		if ok.Payload.SilenceID == "" {
+			return errors.New("alertmanager took the silence but names none")
+		}
+		out = Silence{ID: ok.Payload.SilenceID, By: r.Author, Comment: r.Comment, Until: end}
+		return nil
 	})
 	return out, err
 }

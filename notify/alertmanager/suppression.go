@@ -129,6 +129,13 @@ func (n *Notifier) Refresh(ctx context.Context) error {
 	return err
 }
 
+// Bounds of what one poll asks and keeps of silences, whatever the server lists:
+// a poll must end before the next one.
+const (
+	maxLookups  = 200 // details of silences
+	maxSilences = 20  // of one alert
+)
+
 // readStates asks one member. Silences and inhibition are on the alerts, mute
 // times on the groups only.
 func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State, error) {
@@ -141,6 +148,7 @@ func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State,
 		return nil, err
 	}
 	states := map[string]State{}
+	silences := map[string]Silence{} // as read now: many alerts share one
 	for _, a := range list {
 		if a == nil || a.Fingerprint == nil || a.Status == nil {
 			continue
@@ -151,7 +159,18 @@ func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State,
 		}
 		s := State{InhibitedBy: a.Status.InhibitedBy}
 		for _, id := range a.Status.SilencedBy {
-			s.Silences = append(s.Silences, n.silenceInfo(ctx, m, id))
+			x, known := silences[id]
+			if !known {
+				if len(silences) >= maxLookups {
+					x = Silence{ID: id}
+				} else {
+					x = n.silenceInfo(ctx, m, id)
+					silences[id] = x
+				}
+			}
+			if s.Silences = append(s.Silences, x); len(s.Silences) >= maxSilences {
+				break
+			}
 		}
 		states[*a.Fingerprint] = s
 	}

@@ -102,6 +102,8 @@ func isTimeout(err error) bool {
 func ofStatus(status int) *apiError {
 	e := &apiError{class: classOther, code: "HTTP " + strconv.Itoa(status)}
 	switch {
+	case status/100 == 3:
+		e.class, e.code = classChannel, e.code+": redirects are not followed, check the address"
 	case status == http.StatusTooManyRequests:
 		e.class = classRateLimited
 	case status >= 500, status == http.StatusRequestTimeout:
@@ -130,6 +132,11 @@ func (b *bot) PostMessage(ctx context.Context, channel string, m *Message) (id, 
 		opts = append(opts, slackapi.MsgOptionBroadcast())
 	}
 	id, ts, err = api.PostMessageContext(ctx, channel, opts...)
+	if err == nil && ts == "" {
+		// Not Slack, or not all of its answer: whether the message is there is
+		// looked for before it is posted again.
+		err = &apiError{class: classNetwork, code: "an answer without a time stamp"}
+	}
 	return id, ts, b.failed(err)
 }
 

@@ -110,6 +110,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Timeout: 15 * time.Second}
 	}
+	o.HTTP = guarded(o.HTTP)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
