@@ -112,7 +112,7 @@ func (c *curves) draw(inc *incidents.Incident) *chart {
 	}
 	out := &chart{
 		Expression: c.expression, Unit: unit, Peers: c.peers, Whole: len(c.suspect) == 0,
-		Title: strings.ReplaceAll(c.signal.String(), "_", " "), Median: f.path(c.median), Band: f.band(c.low, c.high),
+		Title: plain(c.signal.String()), Median: f.path(c.median), Band: f.band(c.low, c.high),
 	}
 	for _, s := range c.suspect {
 		out.Suspect = append(out.Suspect, f.path(s))

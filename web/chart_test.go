@@ -118,7 +118,7 @@ func TestFigures(t *testing.T) {
 	require.True(t, ok)
 	f, ok := r.site().Figures(t.Context(), &inc)
 	require.True(t, ok)
-	require.Equal(t, "nic rate", f.Title)
+	require.Equal(t, "NIC rate", f.Title)
 	require.Equal(t, "GB/s", f.Unit)
 	require.Equal(t, 3, f.Peers)
 	require.Len(t, f.Suspect, len(f.Times))

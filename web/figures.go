@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/incidents"
@@ -44,7 +43,7 @@ func (s *Site) Figures(ctx context.Context, inc *incidents.Incident) (Figures, b
 func (c *curves) figures(inc *incidents.Incident) Figures {
 	lo, hi := c.span()
 	factor, unit := scaleOf(max(math.Abs(lo), math.Abs(hi)), c.unit)
-	f := Figures{Title: strings.ReplaceAll(c.signal.String(), "_", " "), Unit: unit, Text: c.describe(inc), Peers: c.peers}
+	f := Figures{Title: plain(c.signal.String()), Unit: unit, Text: c.describe(inc), Peers: c.peers}
 	at := map[int64]bool{}
 	lines := []curve{c.median}
 	if len(c.suspect) > 0 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/diagnosis"
@@ -118,7 +117,7 @@ func life(inc *incidents.Incident) []moment {
 	if inc.State != incidents.Resolved {
 		add(inc.LastSeen, "confirmed last")
 	}
-	text := strings.ReplaceAll(string(inc.ResolveReason), "_", " ")
+	text := plain(string(inc.ResolveReason))
 	if inc.RecoveryText != "" {
 		text += ": " + inc.RecoveryText
 	}

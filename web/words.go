@@ -16,12 +16,31 @@ var words = template.FuncMap{
 	"machine":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	"duration": span,
 	"quantity": quantity,
-	"plain":    func(s any) string { return strings.ReplaceAll(fmt.Sprint(s), "_", " ") },
+	"plain":    func(s any) string { return plain(fmt.Sprint(s)) },
 	"reason":   incidents.ReasonText,
 	"mark":     mark,
 	"suspect":  incidents.SuspectText,
 	"join":     func(list []string) string { return strings.Join(list, ", ") },
 	"dict":     dict,
+}
+
+// plain writes a word of the vocabulary for people: "nic_degraded" is "NIC
+// degraded".
+func plain(s string) string {
+	list := strings.Split(s, "_")
+	for i, w := range list {
+		switch w {
+		case "nic", "gpu", "pfc", "sm":
+			list[i] = strings.ToUpper(w)
+		case "pcie":
+			list[i] = "PCIe"
+		case "nvlink":
+			list[i] = "NVLink"
+		case "roce":
+			list[i] = "RoCE"
+		}
+	}
+	return strings.Join(list, " ")
 }
 
 // dict passes several values to a nested template: name, value, name, value.

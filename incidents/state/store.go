@@ -45,7 +45,7 @@ const maxFile = 512 << 20
 // Open makes the folder if need be and locks it. A second process gets an error
 // that names the first.
 func Open(o Options) (*Store, error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
 	}
 	l, err := lock(o.Dir)
@@ -89,7 +89,7 @@ func (s *Store) save(name string, schema int, data []byte) error {
 		return fmt.Errorf("save %s: %w", name, err)
 	}
 	path := s.path(name)
-	pending, err := renameio.NewPendingFile(path, renameio.WithTempDir(s.dir), renameio.WithPermissions(0o600))
+	pending, err := renameio.NewPendingFile(path, renameio.WithTempDir(s.dir), renameio.WithPermissions(0o640))
 	if err != nil {
 		return fmt.Errorf("save %s: %w", name, err)
 	}

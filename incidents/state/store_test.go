@@ -50,6 +50,10 @@ func TestSaveAndLoad(t *testing.T) {
 	got, outcome = load(s)
 	require.Equal(t, Restored, outcome)
 	require.Equal(t, "two\n", got)
+	// People of the daemon's group read it with collwatch explain; others never.
+	info, err := os.Stat(s.path("incidents"))
+	require.NoError(t, err)
+	require.Zero(t, info.Mode().Perm()&^0o640, info.Mode())
 	entries, err := os.ReadDir(s.dir)
 	require.NoError(t, err)
 	var names []string
