@@ -93,17 +93,6 @@ func soakTrouble(s *soak) [][]soakAction {
 	}
 }
 
-// set stops a server or starts it again.
-func (s *soak) set(host string, up bool) {
-	s.net.set(host, up)
-	if host == alertmanagerHost && up {
-		s.alerts.Start()
-	}
-	if host == alertmanagerHost && !up {
-		s.alerts.Stop()
-	}
-}
-
 // soakPlan injects the faults and returns them.
 func soakPlan(s *soak) []soakFault {
 	var plan []soakFault

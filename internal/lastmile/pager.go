@@ -67,6 +67,13 @@ func (p *Pager) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.told = append(p.told, msg.Alerts...)
 }
 
+// Own are the notifications of a class that collwatch says of itself.
+func (p *Pager) Own(class string) []Told {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.told), func(t Told) bool { return t.Labels["class"] != class })
+}
+
 // Lines lists what people were told about faults, in the order of time, as
 // "firing critical link_down gpu-007". What collwatch says of itself is left out.
 func (p *Pager) Lines() []string {

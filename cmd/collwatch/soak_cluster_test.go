@@ -1,9 +1,8 @@
-//go:build long
-
 package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -20,8 +19,9 @@ import (
 )
 
 const (
-	soakHosts = 1000
-	soakJobs  = 5
+	// soakStep is the time between two evaluations and between two scrapes.
+	soakStep = 30 * time.Second
+	soakJobs = 5
 	// soakAhead is the time that is simulated at once, and soakKeep what the
 	// server remembers: a little more than a daemon reads when it starts.
 	soakAhead = 10 * time.Minute
@@ -47,13 +47,13 @@ type soakCluster struct {
 	res    promapi.Result
 }
 
-func newSoakCluster(t testing.TB, start time.Time) *soakCluster {
+func newSoakCluster(t testing.TB, start time.Time, hosts int) *soakCluster {
 	t.Helper()
 	db, err := embedprom.Open(embedprom.Options{})
 	require.NoError(t, err)
-	shape := sim.R16(soakHosts)
+	shape := sim.R16(hosts)
 	shape.GPUs, shape.NICs, shape.Storage, shape.HostsPerLeaf = 2, sim.Devices("mlx5_", 2), "", 20
-	each := soakHosts / soakJobs
+	each := hosts / soakJobs
 	var jobs []sim.JobSpec
 	add := func(id string, part int, from, to, init float64) {
 		s := sim.TensorData(id, each, shape.GPUs)
@@ -100,7 +100,7 @@ func (c *soakCluster) advance() {
 		return
 	}
 	c.until = now + soakAhead
-	require.NoError(c.t, c.Run(c.t.Context(), c.until))
+	require.NoError(c.t, c.Run(context.WithoutCancel(c.t.Context()), c.until)) // also while the test ends
 	require.NoError(c.t, c.sink.Commit())
 	if now > soakKeep {
 		require.NoError(c.t, c.db.Truncate(time.Now().Add(-soakKeep)))
