@@ -28,6 +28,7 @@ const (
 
 const (
 	clockBelow    = 0.93 // of the median of the job; power-capped GPUs spread by 1 to 3 %
+	clockReasoned = 0.96 // the same where the GPU says itself that it is slowed down
 	clockPeers    = 3
 	clockWindows  = 2
 	throttleShare = 0.1 // s/s
@@ -49,11 +50,11 @@ func (d *gpuClock) Observe(t *Tick, r *Report) {
 	for _, c := range []*column{d.clock, d.reasons, d.util, d.throttle} {
 		c.update(t)
 	}
-	if t.Frames[signals.GPUSMClock].Len() > 0 {
-		d.clocks(t)
-	}
 	if t.Frames[signals.GPUClockReasons].Len() > 0 {
 		d.reason(t)
+	}
+	if t.Frames[signals.GPUSMClock].Len() > 0 {
+		d.clocks(t)
 	}
 	if t.Frames[signals.GPUThrottleTime].Len() > 0 {
 		d.throttled(t)
@@ -87,8 +88,11 @@ func (d *gpuClock) clocks(t *Tick) {
 		}
 		mid := medianOf(values)
 		for i, id := range ids {
-			s := d.low[id]
-			s.hold(len(values) >= clockPeers && values[i] < clockBelow*mid, d.clock.rows[id].stamp, values[i], mid)
+			s, limit := d.low[id], clockBelow
+			if d.bits[id].windows >= clockWindows {
+				limit = clockReasoned
+			}
+			s.hold(len(values) >= clockPeers && values[i] < limit*mid, d.clock.rows[id].stamp, values[i], mid)
 			keepStreak(d.low, id, s)
 		}
 	}

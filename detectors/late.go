@@ -44,6 +44,13 @@ const (
 	// latePressedRun is how many single windows in a row at lateWeak are enough
 	// where the host is under pressure that its peers do not have.
 	latePressedRun = 4
+	// lateMild is believed there as well, after lateMildRun windows in a row: as
+	// many as a verdict about a host needs anyway. A tenth of a step in which
+	// the others wait makes a ratio of 0.75 where a third of it is transfer.
+	lateMild    = 0.85
+	lateMildRun = 6
+	// lateMildCleared is half the way back from lateMild.
+	lateMildCleared = 0.92
 
 	// waitsToo is the ratio of the own receive, send or tensor-parallel time to
 	// that of role peers above which a late GPU is itself waiting.
@@ -155,7 +162,7 @@ func (d *lateness) judge(j *lateJob, ch *channel) {
 		if !late {
 			memory.ended(m.thing.Host, s.single)
 		}
-		s.window(o, ch, late)
+		s.window(o, ch, low, late)
 		if ch.seq%2 == 0 {
 			s.windows2(o, float32(m.recent()/pair), low)
 		}

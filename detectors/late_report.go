@@ -110,8 +110,11 @@ func (d *lateness) finding(c candidate) Finding {
 		},
 		Group: c.ch.group.ID, Job: c.ch.group.Job, Direction: signals.Down,
 		Value: m.recent(), Expected: m.recent() + float64(s.gap), Score: math.NaN(),
-		Peers: len(c.ch.members) - 1, Windows: max(int(s.single), d.o.Lateness.Run),
+		Peers: len(c.ch.members) - 1, Windows: max(int(s.single), int(s.mild), d.o.Lateness.Run),
 		Since: time.UnixMilli(s.since), Code: CodeLate,
+	}
+	if s.since == 0 { // named by means of two windows, of which one alone said little
+		f.Since = time.UnixMilli(c.ch.began)
 	}
 	if s.sinceStart() {
 		f.Code = CodeLateSinceStart

@@ -11,6 +11,7 @@ type lateState struct {
 	strong  uint16  // windows in a row at Ratio or below
 	weak    uint16  // disjoint pairs in a row at SoftRatio or below
 	single  uint16  // windows in a row at SoftRatio or below
+	mild    uint16  // windows in a row at lateMild or below
 	healthy uint16  // windows without lateness, ever
 	clear   uint8
 	victim  uint8 // windows in a row in which it waits itself
@@ -22,18 +23,22 @@ type lateState struct {
 	told bool
 }
 
-// window updates the runs of single windows.
-func (s *lateState) window(o *LatenessOptions, ch *channel, late bool) {
+// window updates the runs of single windows. low says that the member stands
+// apart from all others, late that it is at SoftRatio or below as well.
+func (s *lateState) window(o *LatenessOptions, ch *channel, low, late bool) {
+	if s.mild = saturate(s.mild); !low || s.ratio > lateMild {
+		s.mild = 0
+	}
+	switch {
+	case s.mild > 0 && s.since == 0:
+		s.since = ch.began
+	case s.mild == 0 && !s.named:
+		s.since = 0
+	}
 	if !late {
 		s.single, s.strong = 0, 0
 		s.healthy = saturate(s.healthy)
-		if !s.named {
-			s.since = 0
-		}
 		return
-	}
-	if s.single == 0 && s.since == 0 {
-		s.since = ch.began
 	}
 	s.single = saturate(s.single)
 	s.strong = saturate(s.strong)
@@ -63,7 +68,11 @@ func saturate(n uint16) uint16 {
 // is the run that lateMemory asks for.
 func (s *lateState) name(o *LatenessOptions, needed int, pressed bool) {
 	if s.named {
-		if s.ratio <= lateCleared || s.pair <= lateCleared {
+		cleared := float32(lateCleared)
+		if pressed {
+			cleared = lateMildCleared
+		}
+		if s.ratio <= cleared || s.pair <= cleared {
 			s.clear = 0
 		} else if s.clear++; s.clear >= 3 {
 			s.named, s.root, s.told, s.since = false, false, false, 0
@@ -79,7 +88,8 @@ func (s *lateState) name(o *LatenessOptions, needed int, pressed bool) {
 			strong = max(strong, 2*o.SoftRun)
 		}
 	}
-	s.named = int(s.strong) >= strong || int(s.weak) >= weak || pressed && !s.sinceStart() && int(s.single) >= max(needed, latePressedRun)
+	pressing := pressed && !s.sinceStart() && (int(s.single) >= max(needed, latePressedRun) || int(s.mild) >= max(needed, lateMildRun))
+	s.named = int(s.strong) >= strong || int(s.weak) >= weak || pressing
 	s.clear = 0
 }
 

@@ -68,7 +68,7 @@ func TestLateWorkerOfARecordedJob(t *testing.T) {
 			t.Log(first)
 			require.Len(t, first, 1)
 			require.Contains(t, first, lateWorker)
-			require.LessOrEqual(t, first[lateWorker], 225*time.Second)
+			require.LessOrEqual(t, first[lateWorker], 195*time.Second)
 			require.Zero(t, gaps[lateWorker])
 		})
 	}

@@ -216,18 +216,18 @@ func (ch *channel) index(thing signals.Entity) int {
 	return len(ch.members) - 1
 }
 
-// ready says whether the open window may close: at one dump of age with four
-// fifths of the active members, at four dumps with half of them, and after
-// twenty with whoever is there. An operation that is rarer than the dumps is
-// through as soon as all have shown it. Transfers between two ranks come in
+// ready says whether the open window may close: as soon as all active members
+// have shown a dump, at one dump of age with four fifths of them, at four dumps
+// with half of them, and after twenty with whoever is there. Waiting for the age
+// where nobody is missing would make windows of one and a half dumps out of
+// dumps on two phases: some members twice, the others once. Transfers between two ranks come in
 // phases of a step, so that their windows are as long as a step.
 func (w *windows) ready(ch *channel, now int64) bool {
 	if ch.start == 0 {
 		return false
 	}
 	age := time.Duration(now-ch.start) * time.Millisecond
-	rare := time.Duration(ch.start-ch.end)*time.Millisecond > w.dump/2
-	if age < w.dump/2 || (age < w.dump && !rare) {
+	if age < w.dump/2 {
 		return false
 	}
 	if pointToPoint(ch.op) && age < min(time.Duration(w.every[ch.group.Job])*time.Millisecond, 20*w.dump) {

@@ -34,6 +34,30 @@ func TestThrottle(t *testing.T) {
 			setup: func(r *rig) { r.Without(signals.GPUClockReasons) },
 		},
 		{
+			name: "a little hot, without the reasons field", after: 3 * time.Minute,
+			setup: func(r *rig) { r.Without(signals.GPUClockReasons) },
+			fault: func(r *rig) { r.Set(signals.GPUSMClock, 1590e6, gpu); r.Set(signals.GPUTemp, 86, gpu) },
+			want:  []string{"gpu_throttle thermal warning medium gpu:gpu-004/GPU2"},
+		},
+		{
+			name: "the same since ever: another model in a warm place", after: 3 * time.Minute,
+			setup: func(r *rig) {
+				r.Without(signals.GPUClockReasons)
+				r.Set(signals.GPUSMClock, 1590e6, gpu)
+				r.Set(signals.GPUTemp, 86, gpu)
+			},
+			fault: func(*rig) {},
+		},
+		{
+			name: "five percent below, and says why", after: 3 * time.Minute,
+			fault: func(r *rig) { r.Set(signals.GPUSMClock, 1665e6, gpu); r.Set(signals.GPUClockReasons, 0x64, gpu) },
+			want:  []string{want},
+		},
+		{
+			name: "five percent below, nothing said", after: 3 * time.Minute,
+			fault: func(r *rig) { r.Set(signals.GPUSMClock, 1665e6, gpu); r.Set(signals.GPUTemp, 86, gpu) },
+		},
+		{
 			name: "a power brake on a whole host", after: 3 * time.Minute,
 			fault: func(r *rig) {
 				r.SetAll(signals.GPUSMClock, 1200e6, isNIC("gpu-004", ""))

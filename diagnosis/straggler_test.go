@@ -212,3 +212,41 @@ func TestHostsThatAreBuiltToBeLateAreNotNamed(t *testing.T) {
 		})
 	}
 }
+
+// A tenth of the step is little against the transfer that follows it. Where the
+// host is under pressure that its peers do not have, it is enough to be named;
+// without, it is not, and pressure on another host changes nothing.
+func TestHostThatIsALittleLate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		pressed string
+		named   bool
+	}{
+		"under pressure":         {"gpu-013", true},
+		"without any fact":       {"", false},
+		"another under pressure": {"gpu-004", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := snaptest.New(snaptest.R16(), 8)
+			p := newPipeline(c.Interval).run(c, 30*time.Minute)
+			late(c, 1.6e-3, onHost("gpu-013"))
+			if tt.pressed != "" {
+				c.Set(signals.HostCPUPressure, 0.55, snaptest.Host(tt.pressed))
+			}
+			at := p.ticks
+			p.run(c, 15*time.Minute)
+			if !tt.named {
+				require.Empty(t, p.first)
+				return
+			}
+			v := p.verdict(t, StragglerCompute)
+			require.Equal(t, "host_cpu", v.Reason)
+			require.Equal(t, []Suspect{{Kind: "node", Node: "gpu-013", Score: 1}}, v.Suspects)
+			require.Len(t, p.first, 1, "%v", p.first)
+			require.LessOrEqual(t, p.first["straggler_compute gpu-013"]-at, 300/15)
+			require.WithinDuration(t, c.Now.Add(-15*time.Minute), v.StartedAt, 2*time.Minute)
+			late(c, 0, onHost("gpu-013"))
+			p.run(c, 5*time.Minute)
+			require.Empty(t, p.last.Verdicts)
+		})
+	}
+}

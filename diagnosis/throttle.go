@@ -121,12 +121,25 @@ func (c *Case) throttle(gpu signals.Entity, clock *detectors.Finding) (throttled
 		g.reason, g.conf = "thermal", High
 	case low && held != nil:
 		g.reason, g.conf = causeReason(held.Entity.Detail), High
+	case hot != nil && !c.Offered(signals.GPUClockReasons) && c.sagged(gpu, clock):
+		g.reason, g.conf = "thermal", Medium
 	case low && !c.Offered(signals.GPUClockReasons) && c.lateOn(gpu):
 		g.reason, g.conf = "clock_only", Medium
 	default:
 		return g, false
 	}
 	return g, true
+}
+
+// sagged says whether a GPU lost its clock while its job was watched, or has
+// its job wait for it: one that was always slower and hotter than its peers, but
+// not by much, is another model or another place in the rack.
+func (c *Case) sagged(gpu signals.Entity, clock *detectors.Finding) bool {
+	if c.lateOn(gpu) {
+		return true
+	}
+	jobs := c.JobsOf(gpu)
+	return len(jobs) > 0 && clock.Since.Sub(jobs[0].FirstSeen) > builtIn
 }
 
 func bitsReason(bits int64) string {
