@@ -27,8 +27,11 @@ func hangCommand(app *kingpin.Application) (string, action) {
 	format := cmd.Flag("format", "text or json.").Default("text").Enum("text", "json")
 	return cmd.FullCommand(), func(_ context.Context, e *env) error {
 		dumps, err := readDumps(*paths)
-		if err != nil {
+		if err != nil && len(dumps) == 0 {
 			return err
+		}
+		if err != nil {
+			fmt.Fprintf(e.stderr, "%v\nthe rest is judged without them: their ranks count as absent\n", err)
 		}
 		r, err := flightrec.Analyse(dumps)
 		if err != nil {
@@ -44,7 +47,9 @@ func hangCommand(app *kingpin.Application) (string, action) {
 	}
 }
 
-// readDumps reads all dumps and reports every file that cannot be read.
+// readDumps reads all dumps. Its error is about every file that cannot be read;
+// a watchdog that kills a process while it writes leaves half a dump, and the
+// others are worth as much without it.
 func readDumps(paths []string) ([]*flightrec.Dump, error) {
 	var files []string
 	for _, p := range paths {
