@@ -20,8 +20,10 @@ type lateness struct {
 	piped map[string]bool // jobs with a pipeline
 	// pressed are the hosts with a finding about pressure of their own.
 	pressed map[string]bool
-	tmp     []float64
-	tmp2    []float64
+	// with are the GPUs of a job's host that were late in one episode.
+	with map[jobHost]map[signals.Entity]bool
+	tmp  []float64
+	tmp2 []float64
 }
 
 // The limits of lateness. They were tried on 30 s means of recorded jobs with
@@ -36,8 +38,9 @@ const (
 	// from lateStrong.
 	lateCleared = 0.75
 	// lateStart is the largest ratio believed early when no window without
-	// lateness was ever seen.
-	lateStart = 0.4
+	// lateness was ever seen; above it, lateStartRun windows are needed.
+	lateStart    = 0.35
+	lateStartRun = 24
 
 	lateStrongRun = 3
 	lateWeakRun   = 4
@@ -65,7 +68,7 @@ const (
 )
 
 func newLateness(o Options, w *windows) *lateness {
-	return &lateness{o: o, win: w, waits: newWaits(), jobs: map[string]*lateJob{}, piped: map[string]bool{}, pressed: map[string]bool{}}
+	return &lateness{o: o, win: w, waits: newWaits(), jobs: map[string]*lateJob{}, piped: map[string]bool{}, pressed: map[string]bool{}, with: map[jobHost]map[signals.Entity]bool{}}
 }
 
 // Name implements Detector.

@@ -72,16 +72,33 @@ func (m *lateMemory) ended(host string, n uint16) {
 	m.late += float64(n)
 }
 
+const (
+	// lateTurn is how many late windows in a row are a turn, and lateTurns how
+	// many of the longest turns a run must last once two other hosts had one:
+	// lateness then stays for minutes and goes on to somebody drawn anew, who
+	// can be the same again. Of six hosts one is drawn four times in a row
+	// once in two hundred turns.
+	lateTurn  = 3
+	lateTurns = 4.0
+)
+
 // required is the number of late windows in a row that a member of host needs
 // in a group of that many members at its k-th window.
 func (m *lateMemory) required(host string, members, k int) int {
-	others, longest := m.late, 0.0
+	others, longest, turns := m.late, 0.0, 0
 	for name, h := range m.hosts {
 		if name == host && members > 4 {
 			others -= h.late
 			continue
 		}
 		longest = max(longest, h.longest)
+		if h.longest >= lateTurn {
+			turns++
+		}
+	}
+	times := 1.5
+	if turns >= 2 {
+		times = lateTurns
 	}
 	size := float64(max(members, 2))
 	seen := m.windows * (size - 1) / size
@@ -90,7 +107,7 @@ func (m *lateMemory) required(host string, members, k int) int {
 		return math.MaxInt32
 	}
 	n := math.Ceil(math.Log(spend/(float64(k)*float64(k)*size)) / math.Log(q))
-	return int(max(n, math.Ceil(1.5*longest)+1, fewest(members)))
+	return int(max(n, math.Ceil(times*longest)+1, fewest(members)))
 }
 
 // fewest is the shortest run believed in a group of that many members. Of two

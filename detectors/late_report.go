@@ -20,6 +20,9 @@ const (
 	CodeLateSinceStart = "late_since_start"
 )
 
+// jobHost is a host as far as one job uses it.
+type jobHost struct{ job, host string }
+
 // candidate is a member of a channel that is late and waits for nobody.
 type candidate struct {
 	ch *channel
@@ -33,7 +36,7 @@ func (c candidate) gpu() signals.Entity { return c.ch.members[c.i].thing }
 func (d *lateness) report(t *Tick, r *Report) {
 	var found []candidate
 	sizes := map[string]int{}
-	unsettled := map[[2]string]bool{} // job and host
+	unsettled := map[jobHost]bool{}
 	for _, ch := range d.win.channels {
 		if !d.comparable(ch) {
 			continue
@@ -47,15 +50,16 @@ func (d *lateness) report(t *Tick, r *Report) {
 			case s.named && s.root:
 				found = append(found, candidate{ch, i})
 			case !s.named && s.single > 0:
-				unsettled[[2]string{ch.group.Job, ch.members[i].thing.Host}] = true
+				unsettled[jobHost{ch.group.Job, ch.members[i].thing.Host}] = true
 			}
 		}
 	}
 	found = slices.DeleteFunc(found, func(c candidate) bool {
 		s := c.state()
-		s.told = s.told || !unsettled[[2]string{c.ch.group.Job, c.gpu().Host}]
+		s.told = s.told || !unsettled[jobHost{c.ch.group.Job, c.gpu().Host}]
 		return !s.told
 	})
+	d.together(found)
 	for _, c := range lowestPerGPU(found) {
 		r.Findings = append(r.Findings, d.finding(c))
 	}
@@ -120,7 +124,38 @@ func (d *lateness) finding(c candidate) Finding {
 		f.Code = CodeLateSinceStart
 	}
 	f.Alike = alike(c, f.Expected)
+	for gpu := range d.with[jobHost{c.ch.group.Job, m.thing.Host}] {
+		if gpu != m.thing && !slices.Contains(f.Alike, gpu) {
+			f.Alike = append(f.Alike, gpu)
+		}
+	}
+	slices.SortFunc(f.Alike, func(a, b signals.Entity) int { return cmp.Compare(a.Device, b.Device) })
 	return f
+}
+
+// together remembers which GPUs of a host were late in this episode. Their
+// groups close at different times, so that one of them is the last to be
+// cleared; it is no more to blame than the others were. One that turned out to
+// wait itself is forgotten.
+func (d *lateness) together(found []candidate) {
+	late := map[jobHost]map[signals.Entity]bool{}
+	for _, c := range found {
+		at := jobHost{c.ch.group.Job, c.gpu().Host}
+		if late[at] == nil {
+			if late[at] = d.with[at]; late[at] == nil {
+				late[at] = map[signals.Entity]bool{}
+			}
+		}
+		late[at][c.gpu()] = true
+	}
+	for _, ch := range d.win.channels {
+		for i := range ch.late {
+			if s := &ch.late[i]; s.named && !s.root {
+				delete(late[jobHost{ch.group.Job, ch.members[i].thing.Host}], ch.members[i].thing)
+			}
+		}
+	}
+	d.with = late
 }
 
 // alike returns the GPUs of the candidate's host that are late by at least half

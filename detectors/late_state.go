@@ -82,10 +82,11 @@ func (s *lateState) name(o *LatenessOptions, needed int, pressed bool) {
 	strong, weak := max(needed, o.Run), max((needed+1)/2, o.SoftRun)
 	if s.sinceStart() {
 		// Nobody has seen this job without lateness, so nobody knows how it
-		// rotates: only a large and steady gap is believed early.
-		weak = max(weak, 2*o.SoftRun)
+		// rotates: only a large and steady gap is believed early, others have to
+		// outlast what an expert or a shard stays hot.
+		weak = max(weak, lateStartRun/2)
 		if s.ratio > lateStart {
-			strong = max(strong, 2*o.SoftRun)
+			strong = max(strong, lateStartRun)
 		}
 	}
 	pressing := pressed && !s.sinceStart() && (int(s.single) >= max(needed, latePressedRun) || int(s.mild) >= max(needed, lateMildRun))
@@ -93,5 +94,10 @@ func (s *lateState) name(o *LatenessOptions, needed int, pressed bool) {
 	s.clear = 0
 }
 
+// onTime is how many windows a member must have been on time for its lateness
+// to have an onset: with fewer the job is too young for anybody to know how
+// its lateness moves on.
+const onTime = 8
+
 // sinceStart says that the member was late from its first windows on.
-func (s *lateState) sinceStart() bool { return s.healthy < 3 }
+func (s *lateState) sinceStart() bool { return s.healthy < onTime }

@@ -2,6 +2,7 @@ package detectors
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"time"
@@ -127,6 +128,49 @@ func TestRotatingLatenessNamesNobody(t *testing.T) {
 				l.PerHost, l.Transfer, l.Seed = 2, 25*time.Millisecond, seed
 				l.Steps = int(time.Duration(testdata.Rounds(8, 24)) * time.Hour / l.Step)
 				first, _ := named(optrace.Synthetic(l), optrace.Play{Seed: seed})
+				require.Empty(t, first)
+			}
+		})
+	}
+}
+
+// An expert or a shard stays hot for minutes and then another one does, drawn
+// anew each time: once it was seen to move, the same one can be drawn twice in
+// a row.
+func TestLatenessThatMovesOnAfterMinutesNamesNobody(t *testing.T) {
+	for name, l := range map[string]optrace.Layout{
+		"5 min, 8 replicas":            {Replicas: 8, Stages: 2, CV: 0.01},
+		"5 min, 16 replicas":           {Replicas: 16, Stages: 1, CV: 0.02},
+		"3 min, 16 replicas, 2 stages": {Replicas: 16, Stages: 2, CV: 0.01},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(testdata.Rounds(3, 20)) {
+				turn := 5 * time.Minute
+				if l.Replicas*l.Stages == 32 {
+					turn = 3 * time.Minute
+				}
+				l.Step, l.PerHost, l.Transfer, l.Seed = 4*time.Second, 2, 900*time.Millisecond, seed
+				l.Steps = int(3 * time.Hour / l.Step)
+				steps := int(turn / (6500 * time.Millisecond)) // that one late worker makes of a step
+				rng := rand.New(rand.NewPCG(seed, 7))
+				hot := make([]int, l.Steps)
+				for i := range hot {
+					switch k := i / steps; {
+					case k < 3: // so that it is seen that it moves
+						hot[i] = k
+					case i%steps == 0:
+						hot[i] = rng.IntN(l.Replicas * l.Stages / l.PerHost)
+					default:
+						hot[i] = hot[i-1]
+					}
+				}
+				l.Slow = func(worker, step int) float64 {
+					if worker/l.PerHost == hot[step] {
+						return 1.3
+					}
+					return 1
+				}
+				first, _ := named(optrace.Synthetic(l), optrace.Play{Seed: seed, For: 4 * time.Hour})
 				require.Empty(t, first)
 			}
 		})

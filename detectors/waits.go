@@ -2,6 +2,7 @@ package detectors
 
 import (
 	"math"
+	"slices"
 
 	"github.com/collwatch/collwatch/signals"
 )
@@ -13,7 +14,15 @@ import (
 type waits struct {
 	byGPU map[signals.Entity][]wait
 	tmp   []float64
+	tmp2  []float64
 }
+
+// tensorWaits is the least ratio at which a GPU waits for a sibling of its
+// host. A host that is late as a whole has more jitter inside as well, in
+// proportion to its slowness; a single slow GPU makes its siblings wait for
+// all of the time that other hosts lose, two to three times their usual time
+// where an operation inside the host is short.
+const tensorWaits = 1.5
 
 // wait is the recent mean time of one kind of operation of one GPU.
 type wait struct {
@@ -51,16 +60,24 @@ func (w *waits) index(channels map[channelKey]*channel) {
 
 func pointToPoint(op string) bool { return op == "Send" || op == "Recv" }
 
-// outwaits says that somebody in the same group waits clearly less: the long
-// time is then waiting. Without such a member it can just as well be a slow
-// transfer of the GPU's own.
-func (x wait) outwaits() bool {
+// outwaits says that one member of the same group waits clearly less than all
+// others: the long time is then waiting for that one. Without such a member it
+// can just as well be a slow transfer of the GPU's own; and where the waits are
+// spread, somebody is always the last by a little, which explains nothing.
+func (w *waits) outwaits(x *wait) bool {
+	w.tmp = w.tmp[:0]
 	for i := range x.ch.members {
-		if m := x.ch.members[i].recent(); m < 0.8*x.mean {
-			return true
+		if m := x.ch.members[i].recent(); !math.IsNaN(m) {
+			w.tmp = append(w.tmp, m)
 		}
 	}
-	return false
+	if len(w.tmp) < 2 {
+		return false
+	}
+	slices.Sort(w.tmp)
+	least, second := w.tmp[0], w.tmp[1]
+	w.tmp2 = slices.Grow(w.tmp2[:0], 2*len(w.tmp))
+	return second-least > max(3*spreadOf(w.tmp[1:], w.tmp2).low, 0.25*least)
 }
 
 // ratio returns the largest ratio of the waits of gpu to the median of its
@@ -69,7 +86,7 @@ func (x wait) outwaits() bool {
 func (w *waits) ratio(gpu signals.Entity, peers []member) (float64, *channel) {
 	worst, where := math.NaN(), (*channel)(nil)
 	for _, own := range w.byGPU[gpu] {
-		if own.kind == signals.GroupTensor && !own.outwaits() {
+		if own.kind == signals.GroupTensor && !w.outwaits(&own) {
 			continue
 		}
 		w.tmp = w.tmp[:0]
@@ -87,11 +104,27 @@ func (w *waits) ratio(gpu signals.Entity, peers []member) (float64, *channel) {
 		if len(w.tmp) == 0 {
 			continue
 		}
-		if r := own.mean / median(w.tmp); math.IsNaN(worst) || r > worst {
+		usual := median(w.tmp)
+		if own.kind == signals.GroupTensor {
+			usual = high(w.tmp)
+		}
+		r := own.mean / usual
+		if own.kind == signals.GroupTensor && r < tensorWaits {
+			continue
+		}
+		if math.IsNaN(worst) || r > worst {
 			worst, where = r, own.ch
 		}
 	}
 	return worst, where
+}
+
+// high is the fourth fifth of xs, which it sorts. Inside a host somebody is
+// always the last by a little, and all others wait for it: a GPU waits more than
+// usual only if it waits more than most of its peers on other hosts do.
+func high(xs []float64) float64 {
+	slices.Sort(xs)
+	return xs[len(xs)*4/5]
 }
 
 // typical is the median receive time of the role peers of gpu, 0 if they
