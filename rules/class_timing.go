@@ -152,8 +152,8 @@ func computeCommContention(b *builder) {
 	}
 	d, m := up("gpu_dram_active", dram), up("gpu_sm_active", sm)
 	slow := b.record("job:coll_transfer_per_usual:ratio", "how much slower than usual a job communicates, where nine in ten of its communicators are above their band",
-		"exp(quantile by (job_id) (0.1, %s)) and on (job_id) (count by (job_id) (%s > %s) >= 0.9 * count by (job_id) (%s))",
-		usual.perUsual, transfer, usual.upper, transfer)
+		"quantile by (job_id) (0.1, %s / %s) and on (job_id) (count by (job_id) (%s > %s) >= 0.9 * count by (job_id) (%s))",
+		transfer, usual.usual, transfer, usual.upper, transfer)
 	base := with(collectives(4, step{0.004, 80}, step{0.006, 40}, step{0.004, 60}), gpus(signals.GPUSMActive, 4, step{0.6, 80}, step{0.7, 40}, step{0.6, 60})...)
 	b.add(alert{
 		reason: "sm_sharing", severity: "info", kind: "job", scope: "job", owner: "workload", level: "job", hold: b.o.Limits.ErrorsHold,

@@ -29,8 +29,9 @@ const (
 	// jobs with random lengths by up to 18 %. Without the least a constant series
 	// would have no band.
 	spreadFirst, spreadLeast, spreadMost = 0.05, 0.02, 0.5
-	// mostAway bounds the logarithm: an infinite value would stay in the level.
-	mostAway = 5
+	// mostAway bounds the logarithm, or an infinite value would stay in the level
+	// for ever, and a pause of a quarter of an hour take much of it away.
+	mostAway = 2
 	// sigma makes a standard deviation of a mean absolute deviation, sqrt(pi/2);
 	// sigmaMAD one of a median absolute deviation. Both hold for a normal
 	// distribution.
