@@ -52,7 +52,7 @@ type Storm struct {
 type Maintenance struct {
 	// File with one host or host/device a line; # starts a comment. It is read again after each change.
 	File string `toml:"file"`
-	// PromQL that gives one series for each host out of service.
+	// PromQL that gives one series for each host out of service; a value of 0 means in service.
 	Expr string `toml:"expr" check:"promql"`
 	// Label of that series that holds the host. Empty tries those of host_labels.
 	HostLabel string `toml:"host_label" check:"label"`
@@ -89,7 +89,7 @@ func (i *Incidents) setDefaults() {
 		RepeatOffender: 3,
 		Storm:          Storm{Fold: 20, MaxOpen: 100},
 		Maintenance: Maintenance{
-			States: []string{"down", "drain", "drained", "draining", "fail", "maint", "reboot", "cordoned"},
+			States: []string{"down", "drain", "drained", "draining", "fail", "maint", "maintenance", "reboot", "cordoned"},
 		},
 	}
 }

@@ -55,7 +55,10 @@ func (d *CustomSignal) shape(hostLabels, jobLabels []string) (Kind, compiledColu
 		return KindSwitchPort, col
 	case d.Rank != "":
 		return KindRank, col
-	case d.Host != "":
+	case d.Signal == NodeState && len(col.host) == 0: // a state is that of a host
+		col.host = []string{"node", "host", "hostname", "nodename", "Hostname", "instance"}
+		return KindHost, col
+	case d.Host != "", d.Signal == NodeState:
 		return KindHost, col
 	}
 	col.host = nil
@@ -69,6 +72,8 @@ func (d *CustomSignal) detail(ls promapi.Labels) string {
 		more = clean(ls.Get(d.Detail))
 	}
 	switch {
+	case d.Signal == NodeState && more == "":
+		return d.Name // the state itself
 	case d.Signal != None:
 		return more
 	case more != "":

@@ -186,11 +186,10 @@ func (c *curves) describe(inc *incidents.Incident) string {
 	}
 	text := fmt.Sprintf("Over %s: ", span(c.end.Sub(c.start).Round(time.Minute)))
 	if len(c.suspect) > 0 {
-		text += fmt.Sprintf("the suspect's median is %s before the onset and %s after it; ",
-			quantity(value(c.suspect[0], false), c.unit), quantity(value(c.suspect[0], true), c.unit))
+		text += "the suspect's median is " + turn(value(c.suspect[0], false), value(c.suspect[0], true), c.unit, " the onset", " it") + "; "
 	}
-	return text + fmt.Sprintf("the median of %d peers is %s before and %s after.", c.peers,
-		quantity(value(c.median, false), c.unit), quantity(value(c.median, true), c.unit))
+	return text + fmt.Sprintf("the median of %d peers is %s.", c.peers,
+		turn(value(c.median, false), value(c.median, true), c.unit, "", ""))
 }
 
 // table samples the curves at some times, for those who prefer numbers.

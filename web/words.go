@@ -172,3 +172,17 @@ func trim(v float64) string {
 		return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 	}
 }
+
+// turn says a value before and after the onset, as far as it is known.
+func turn(before, after float64, unit, onset, it string) string {
+	b, a := quantity(before, unit)+" before"+onset, quantity(after, unit)+" after"
+	switch {
+	case math.IsNaN(before) && math.IsNaN(after):
+		return "not known"
+	case math.IsNaN(before):
+		return a + onset
+	case math.IsNaN(after):
+		return b
+	}
+	return b + " and " + a + it
+}

@@ -95,8 +95,8 @@ func (d *demo) run(ctx context.Context) error {
 	if err := d.show(ctx, cfg, end); err != nil {
 		return err
 	}
-	d.printf("\n%d evaluations of %d series over %s of simulated time, %s in all.\n",
-		d.ticks, d.series, end.Sub(watch).Round(time.Second), time.Since(began).Round(10*time.Millisecond))
+	d.printf("\n%d evaluations of %d series over %s of simulated time, %.1f s in all.\n",
+		d.ticks, d.series, incidents.Span(end.Sub(watch)), time.Since(began).Seconds())
 	return nil
 }
 
@@ -221,7 +221,7 @@ func (d *demo) incident(inc *incidents.Incident, r *incidents.Renderer) {
 	d.printf("  class       %s, reason %s\n", inc.Verdict.Class, inc.Verdict.Reason)
 	d.printf("  severity    %s, confidence %s\n", inc.Severity, inc.Verdict.Confidence)
 	d.printf("  suspect     %s\n", suspectLine(inc))
-	d.printf("  found       %s after the fault began\n", inc.FiredAt.Sub(d.onset).Round(time.Second))
+	d.printf("  found       %s after the fault began\n", incidents.Span(inc.FiredAt.Sub(d.onset)))
 	for i, e := range inc.Verdict.Evidence {
 		head := ""
 		if i == 0 {

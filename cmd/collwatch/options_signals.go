@@ -57,6 +57,11 @@ func signalOptions(cfg *config.Config) (signals.Options, error) {
 			Name: "step_time", Expr: s.Steps.Time, Signal: signals.StepTime, Job: s.Steps.JobLabel, Direction: signals.Up, Unit: "seconds",
 		})
 	}
+	if m := cfg.Incidents.Maintenance; m.Expr != "" {
+		o.Custom = append(o.Custom, signals.CustomSignal{
+			Name: maintenanceState, Expr: m.Expr, Signal: signals.NodeState, Host: m.HostLabel, Direction: signals.Up,
+		})
+	}
 	return o, nil
 }
 

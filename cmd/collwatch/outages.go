@@ -9,8 +9,12 @@ import (
 	"github.com/collwatch/collwatch/signals"
 )
 
-// outages are the hosts that are out of service on purpose: those of a file, and
-// those of which the scheduler says so.
+// maintenanceState is the state of the hosts that incidents.maintenance.expr
+// gives.
+const maintenanceState = "in maintenance"
+
+// outages are the hosts that are out of service on purpose: those of a file,
+// those of which the scheduler says so, and those of an expression.
 type outages struct {
 	list   *incidents.MaintenanceList
 	states []string
@@ -40,12 +44,22 @@ func (o *outages) learn(s *signals.Snapshot) {
 		return
 	}
 	reasons := map[string]string{}
+	expr := map[string]bool{}
 	for i := range f.Len() {
 		e := s.Entities.Of(f.Entity[i])
 		for state := range strings.SplitSeq(strings.ToLower(e.Detail), "+") {
-			if f.Value[i] != 0 && slices.Contains(o.states, state) {
+			switch {
+			case f.Value[i] == 0:
+			case e.Detail == maintenanceState:
+				expr[e.Host] = true
+			case slices.Contains(o.states, state):
 				reasons[e.Host] = "scheduler: " + state
 			}
+		}
+	}
+	for host := range expr {
+		if reasons[host] == "" {
+			reasons[host] = maintenanceState
 		}
 	}
 	o.list.Set(reasons)

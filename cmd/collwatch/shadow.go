@@ -84,5 +84,5 @@ func lasted(inc *incidents.Incident) string {
 	if inc.ResolvedAt.IsZero() {
 		return inc.State.String()
 	}
-	return inc.ResolvedAt.Sub(inc.FiredAt).Round(time.Second).String()
+	return incidents.Span(inc.ResolvedAt.Sub(inc.FiredAt))
 }

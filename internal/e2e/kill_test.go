@@ -83,6 +83,7 @@ func TestKilledInEachState(t *testing.T) {
 	require.Equal(t, []string{"firing critical nic_degraded gpu-003", "resolved critical nic_degraded gpu-003"}, p.Lines())
 	require.Len(t, topLevel(slack), 1, slack.Transcript())
 	require.Equal(t, green, topLevel(slack)[0].Color)
+	require.Contains(t, slack.Transcript(), "chart: NIC rate, 2 series", "the daemon draws the suspect against its peers")
 	t.Logf("what Slack was told:\n%s", slack.Transcript())
 }
 
