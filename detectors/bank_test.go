@@ -89,6 +89,31 @@ func TestFrozenCoversWhatBelongsToAThing(t *testing.T) {
 	}
 }
 
+// A second job on the free GPUs of a host makes them busy. That is no activity
+// of the job that was there before.
+func TestGPUsThatAreNotOfTheJobAreSpare(t *testing.T) {
+	tick := newTick()
+	half := &signals.Job{ID: "a", Hosts: []string{"h", "i"}, GPUs: []signals.Entity{gpu("h", "GPU0"), gpu("h", "GPU1")}}
+	tick.begin(&signals.Snapshot{Jobs: []*signals.Job{half}})
+	require.False(t, tick.spare(gpu("h", "GPU1")))
+	require.True(t, tick.spare(gpu("h", "GPU4")))
+	require.False(t, tick.spare(gpu("i", "GPU4")), "nothing tells which GPUs of this host work")
+	require.False(t, tick.spare(signals.Entity{Kind: signals.KindHost, Host: "h"}))
+
+	d := newProfile(Options{}.withDefaults(), newWindows(Options{}.withDefaults()))
+	snap := &signals.Snapshot{Time: time.Unix(1_700_000_000, 0), Jobs: []*signals.Job{half}, Entities: signals.NewEntities()}
+	frame := &signals.Frame{}
+	for device, v := range map[string]float64{"GPU0": 0.8, "GPU1": 0.8, "GPU4": 0, "GPU5": 0} {
+		frame.Entity = append(frame.Entity, snap.Entities.Intern(gpu("h", device)))
+		frame.Value = append(frame.Value, v)
+	}
+	snap.Frames[signals.GPUSMActive] = frame
+	tick.begin(snap)
+	d.open(&tick, half)
+	d.readGPUs(&tick)
+	require.InDelta(t, 0.8, d.sums["a"].sum[signals.GPUSMActive]/float64(d.sums["a"].n[signals.GPUSMActive]), 1e-9)
+}
+
 func TestJobOfASharedHostIsToldByItsGPUsOnly(t *testing.T) {
 	tick := newTick()
 	a := &signals.Job{ID: "a", Hosts: []string{"h"}, GPUs: []signals.Entity{gpu("h", "GPU0")}}

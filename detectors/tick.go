@@ -19,6 +19,7 @@ type Tick struct {
 	byGPU  map[[2]string]*signals.Job // by host and device: an Entity is too large for a key that is asked so often
 	byHost map[string]*signals.Job
 	byID   map[string]*signals.Job
+	placed map[string]bool // hosts whose working GPUs are known
 }
 
 func newTick() Tick {
@@ -27,6 +28,7 @@ func newTick() Tick {
 		byGPU:  map[[2]string]*signals.Job{},
 		byHost: map[string]*signals.Job{},
 		byID:   map[string]*signals.Job{},
+		placed: map[string]bool{},
 	}
 }
 
@@ -39,6 +41,7 @@ func (t *Tick) begin(s *signals.Snapshot) {
 	clear(t.byGPU)
 	clear(t.byHost)
 	clear(t.byID)
+	clear(t.placed)
 	for _, j := range s.Jobs {
 		t.byID[j.ID] = j
 		if j.Ended {
@@ -46,6 +49,7 @@ func (t *Tick) begin(s *signals.Snapshot) {
 		}
 		for _, g := range j.GPUs {
 			t.byGPU[[2]string{g.Host, g.Device}] = j
+			t.placed[g.Host] = true
 		}
 		for _, h := range j.Hosts {
 			if other, taken := t.byHost[h]; taken && other != j {
@@ -105,6 +109,12 @@ func (t *Tick) JobOf(e signals.Entity) *signals.Job {
 		}
 	}
 	return t.byHost[e.Host]
+}
+
+// spare says that e is a GPU of a host whose working GPUs are known, and none of
+// them: it is free, or works for somebody who is not seen.
+func (t *Tick) spare(e signals.Entity) bool {
+	return e.Kind == signals.KindGPU && t.placed[e.Host] && t.byGPU[[2]string{e.Host, e.Device}] == nil
 }
 
 // JobByID returns a job, or nil.
