@@ -187,9 +187,9 @@ func wavy(v float64, at time.Time) float64 { return v * (1 + float64(at.Unix()%9
 // The history of Grafana's rules. What is older than the head goes into a block,
 // as a server would have it, and needs no log that is read at the start.
 const (
-	history   = 26 * time.Hour
-	inHead    = 70 * time.Minute
-	perMinute = time.Minute
+	history  = 26 * time.Hour
+	inHead   = 70 * time.Minute
+	sampling = time.Minute
 )
 
 // copies are the series as Grafana's rules want them, each minute.
@@ -201,9 +201,9 @@ func (c *costly) copies(dir string) {
 		for i, ref := range rows.Refs {
 			pairs := c.labelsOf(ref, "anomaly:select", "anomaly_name", m)
 			v := 1 + rows.Of(i)[0].V
-			c.write(sink, pairs, v, inHead, perMinute)
+			c.write(sink, pairs, v, inHead, sampling)
 			id, ls := storage.SeriesRef(0), labels.FromStrings(pairs...)
-			for at := c.at.Add(-history); at.Before(c.at.Add(-inHead)); at = at.Add(perMinute) {
+			for at := c.at.Add(-history); at.Before(c.at.Add(-inHead)); at = at.Add(sampling) {
 				id, err = app.Append(id, ls, at.UnixMilli(), wavy(v, at))
 				require.NoError(c.b, err)
 			}

@@ -17,7 +17,7 @@ func (l *linter) position(n *yaml.Node, offset int) (line, column int) {
 		return n.Line, n.Column
 	}
 	offset = min(offset, len(n.Value))
-	at, row := -1, 0
+	var row, at int
 	if n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		row, at = l.inBlock(n, offset)
 	} else {
