@@ -1,6 +1,7 @@
 package signals
 
 import (
+	"math"
 	"time"
 
 	"github.com/collwatch/collwatch/promapi"
@@ -76,7 +77,11 @@ func (r *Reader) begin(at time.Time, warming bool) {
 			q.src.epoch, q.src.state = e, q.src.state[:0]
 		}
 		q.src.grow(q.src.in.Len())
-		r.answers = append(r.answers, answer{src: q.src, family: q.family.name, res: &q.res, q: q, to: r.now})
+		from := int64(math.MinInt64)
+		if warming && q.custom < 0 && q.family.shape == "" {
+			from = r.now - q.window.Milliseconds()
+		}
+		r.answers = append(r.answers, answer{src: q.src, family: q.family.name, res: &q.res, q: q, from: from, to: r.now})
 	}
 }
 

@@ -3,6 +3,7 @@ package signals
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"github.com/collwatch/collwatch/promapi"
 )
@@ -15,8 +16,19 @@ type answer struct {
 	family string
 	res    *promapi.Result
 	q      *query
-	// Samples after to belong to another tick.
-	to int64
+	// Samples after to belong to another tick. Of history, of which many ticks are
+	// read at once, a series without a sample after from would not be in the answer
+	// of this one.
+	from, to int64
+}
+
+// has says that a series with these samples is in the tick's own answer.
+func (a *answer) has(samples []promapi.Sample) bool {
+	if a.from == math.MinInt64 {
+		return true
+	}
+	n := sort.Search(len(samples), func(i int) bool { return samples[i].T > a.to })
+	return n > 0 && samples[n-1].T > a.from
 }
 
 // firstPass binds what is new, and reads relations, files and changes of
@@ -29,6 +41,9 @@ func (r *Reader) firstPass(a *answer) {
 			"%d series of family %s are more than %d: raise max_series or narrow the selector", n, a.family, r.opts.MaxSeries)}
 	}
 	for i, ref := range res.Refs {
+		if !a.has(res.Of(i)) {
+			continue
+		}
 		st := a.src.at(ref)
 		if st.rule < 0 {
 			if st.rule == ignored {
@@ -52,7 +67,7 @@ func (r *Reader) secondPass(a *answer) {
 	res := a.res
 	for i, ref := range res.Refs {
 		st := &a.src.state[ref]
-		if st.rule < 0 {
+		if st.rule < 0 || !a.has(res.Of(i)) {
 			continue
 		}
 		if st.epoch != r.ident.epoch {
@@ -80,7 +95,7 @@ func (r *Reader) thirdPass(a *answer) {
 	res := a.res
 	for i, ref := range res.Refs {
 		st := &a.src.state[ref]
-		if st.rule < 0 {
+		if st.rule < 0 || !a.has(res.Of(i)) {
 			continue
 		}
 		c := &r.book.rules[st.rule]

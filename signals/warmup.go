@@ -10,12 +10,14 @@ import (
 
 // History is read in chunks. Raw samples of 100,000 series over five minutes are
 // about as large as the largest live answer. Where there are fewer series chunks
-// grow until they are as large: a server needs more time to find a series than to
-// give a hundred samples of it.
+// grow: a server needs more time to find a series than to give a hundred samples
+// of it. They stay smaller than that answer, since a small daemon has to stay small
+// while it starts.
 const (
 	warmChunk   = 5 * time.Minute
 	longChunk   = 40 * time.Minute
-	warmSamples = 2_000_000
+	fewSamples  = 500_000
+	manySamples = 2_000_000
 )
 
 // WarmUp replays history so that baselines exist when the first live tick is
@@ -45,9 +47,9 @@ func (r *Reader) WarmUp(ctx context.Context, from, to time.Time, step time.Durat
 		restore := r.widen(end.Sub(begin))
 		r.ask(ctx, end)
 		restore()
-		if read := r.samples(); 2*read < warmSamples {
+		if read := r.samples(); 2*read < fewSamples {
 			chunk = min(2*chunk, longChunk)
-		} else if read > warmSamples {
+		} else if read > manySamples {
 			chunk = max(chunk/2, warmChunk)
 		}
 		r.askShaped(ctx, promapi.Window{Start: begin.Add(step), End: end, Step: step})
