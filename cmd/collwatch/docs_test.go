@@ -107,6 +107,8 @@ func TestDocCommandsWork(t *testing.T) {
 		case "collwatch":
 			name += " " + words[1]
 			s.collwatch(l, line)
+		case "go":
+			s.gotest(l, words)
 		case "curl":
 			s.curl(l, line)
 			understood(t, l, line)
@@ -225,6 +227,30 @@ func (s *sandbox) makefile(l docLine, targets []string) {
 	for _, target := range targets {
 		if !strings.Contains(target, "=") {
 			require.Contains(s.t, string(text), "\n"+target+":", l.page)
+		}
+	}
+}
+
+// gotest: the package of a test is there, and so is the test or benchmark.
+func (s *sandbox) gotest(l docLine, words []string) {
+	s.t.Helper()
+	require.Equal(s.t, "test", words[1], "%s: %v", l.page, words)
+	var text strings.Builder
+	for i, word := range words {
+		switch {
+		case strings.HasPrefix(word, "./"):
+			found, err := filepath.Glob(filepath.Join(s.root, strings.TrimSuffix(word, "/..."), "*_test.go"))
+			require.NoError(s.t, err)
+			require.NotEmpty(s.t, found, "%s: %v", l.page, words)
+			for _, file := range found {
+				data, err := os.ReadFile(file)
+				require.NoError(s.t, err)
+				text.Write(data)
+			}
+		case words[i-min(i, 1)] == "-bench":
+			require.Contains(s.t, text.String(), "func Benchmark"+word, l.page)
+		case words[i-min(i, 1)] == "-run" && word != "^$":
+			require.Contains(s.t, text.String(), "func "+word, l.page)
 		}
 	}
 }

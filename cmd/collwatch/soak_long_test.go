@@ -17,15 +17,14 @@ import (
 )
 
 var (
-	soakFor  = flag.Duration("soak", 24*time.Hour, "simulated time of TestSoakLong, at least 3h")
-	soakHeap = flag.String("soak.heap", "", "folder for a heap profile of each hour")
+	soakFor = flag.Duration("soak", 24*time.Hour, "simulated time of TestSoakLong, at least 3h")
+	// Fewer hosts are for those who change the test.
+	soakHosts = flag.Int("soak.hosts", 1000, "hosts of TestSoakLong, a multiple of 5")
+	soakHeap  = flag.String("soak.heap", "", "folder for a heap profile of each hour")
 )
 
-const (
-	soakHosts = 1000
-	// soakHistory is what the server has before the daemon is started first.
-	soakHistory = 50 * time.Minute
-)
+// soakHistory is what the server has before the daemon is started first.
+const soakHistory = 50 * time.Minute
 
 // TestSoakLong runs the daemon for a day of simulated time on a thousand hosts
 // while faults come and go and every party is restarted and cut off. Everybody
@@ -33,7 +32,7 @@ const (
 // named, and neither memory nor the number of goroutines grows.
 func TestSoakLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSoak(t, soakHosts)
+		s := newSoak(t, *soakHosts)
 		plan := soakPlan(s)
 		s.through()
 		s.judge(plan)

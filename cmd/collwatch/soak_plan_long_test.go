@@ -113,7 +113,7 @@ func soakPlan(s *soak) []soakFault {
 			if len(kind.also) > 0 && hour > hours-5 {
 				kind = soakKinds[1] // there is no time left for what latches for an hour and more
 			}
-			host := (hour*137 + n*477 + 29) % soakHosts
+			host := (hour*137 + n*477 + 29) % *soakHosts
 			s.cluster.Inject(kind.make(host, from.Seconds(), to.Seconds()))
 			plan = append(plan, soakFault{from: from, to: to, class: kind.class, title: kind.title, node: s.cluster.Hosts[host].Name, also: kind.also})
 		}
