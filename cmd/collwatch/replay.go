@@ -214,6 +214,10 @@ func loadFile(ctx context.Context, e *env, db *embedprom.DB, name string) error 
 	return nil
 }
 
+// longestGuess is the longest span that is taken from the data alone. One sample
+// with a wrong time would have a replay walk through decades.
+const longestGuess = 92 * 24 * time.Hour
+
 func (p *past) span(from, to string) (start, end time.Time, err error) {
 	if start, err = parseTime("--from", from, p.first); err != nil {
 		return start, end, err
@@ -223,6 +227,9 @@ func (p *past) span(from, to string) (start, end time.Time, err error) {
 	}
 	if end.Before(start) {
 		return start, end, fmt.Errorf("replay: --to %s is before --from %s", end.Format(time.RFC3339), start.Format(time.RFC3339))
+	}
+	if (from == "" || to == "") && end.Sub(start) > longestGuess {
+		return start, end, fmt.Errorf("replay: the data reach from %s to %s: say with --from and --to what of it is meant", start.UTC().Format(time.RFC3339), end.UTC().Format(time.RFC3339))
 	}
 	return start, end, nil
 }

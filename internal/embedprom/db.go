@@ -214,7 +214,13 @@ func (db *DB) TimeRange() (first, last time.Time) {
 	if db.head == nil || db.head.Head().MinTime() == math.MaxInt64 {
 		return time.Time{}, time.Time{}
 	}
-	return time.UnixMilli(db.head.Head().MinTime()), time.UnixMilli(db.head.Head().MaxTime())
+	head := db.head.Head()
+	oldest := head.MinTime()
+	// What came after a younger sample of its series is kept and counted apart.
+	if late := head.MinOOOTime(); late > 0 { // after a Truncate it says nothing
+		oldest = min(oldest, late)
+	}
+	return time.UnixMilli(oldest), time.UnixMilli(head.MaxTime())
 }
 
 // Truncate forgets what is older than t, so that a storage which is written for
