@@ -54,9 +54,10 @@ func TestThirtyDaysDoNotGrow(t *testing.T) {
 			if hour%24 == 6 && i%12 < 4 { // and once a day a storm
 				vs = append(vs, many(20)...)
 			}
-			if hour%5 == 0 {
+			switch hour % 5 {
+			case 0:
 				r.sup.set(silencedBy("alice", time.Now().Add(time.Hour)), false)
-			} else if hour%5 == 1 {
+			case 1:
 				r.sup.set(alertmanager.State{}, false)
 			}
 			r.m.Apply(&diagnosis.Result{Time: time.Now(), Whole: true, Verdicts: vs})

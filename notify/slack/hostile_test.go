@@ -37,7 +37,9 @@ func TestStrangeAnswers(t *testing.T) {
 		"unknown error":      answer(200, "application/json", `{"ok":false,"error":"moon_phase"}`),
 		"error without name": answer(200, "application/json", `{"ok":false}`),
 		"gateway":            answer(502, "text/html", "<h1>Bad gateway</h1>"),
-		"redirect":           func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.example.org/", 307) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://evil.example.org/", http.StatusTemporaryRedirect)
+		},
 		"slow down for ever": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "31536000")
 			w.WriteHeader(http.StatusTooManyRequests)
