@@ -201,6 +201,27 @@ func TestShares(t *testing.T) {
 			also: []string{"rail_degraded timing_only warning low"},
 		},
 		{
+			// While nothing is reported of NICs, and just after, the slow rail is
+			// still that NIC's.
+			name: "another tenant, and a gap in the counters of NICs", after: 8 * time.Minute,
+			fault: func(r *rig) {
+				nic := snaptest.NIC("gpu-006", "mlx5_1")
+				r.SlowGroups(0.44, rail("1"))
+				r.Scale(signals.NICTx, 0.73, nil)
+				r.Scale(signals.NICRx, 0.73, nil)
+				r.Set(signals.NICTx, 4.3e10, nic)
+				r.Set(signals.NICTransmitWait, 4e6, nic)
+				r.run(5 * time.Minute)
+				for _, id := range []signals.ID{signals.NICTx, signals.NICRx, signals.NICTransmitWait} {
+					all := r.Series(id)
+					r.Gone(id, all...)
+					defer r.Back(id, all...)
+				}
+				r.run(10 * time.Minute)
+			},
+			want: []string{"nic_contention foreign_traffic warning high nic:gpu-006/mlx5_1"},
+		},
+		{
 			name: "a communication-heavy phase", after: 4 * time.Minute,
 			fault: func(r *rig) { r.Scale(signals.NICTx, 4, nil); r.Scale(signals.NICRx, 4, nil) },
 		},

@@ -191,6 +191,9 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 				c.Now.Sub(c.slowSince(b.Slow)) < timingHold || c.signAmong(b.Tied) {
 				continue
 			}
+			if c.memory.namedSince(c.slowSince(b.Slow), b.Tied) {
+				continue // it was known why, and only the facts are not reported just now
+			}
 			h := newHypothesis(RailDegraded, "timing_only")
 			h.Severity, h.Confidence, h.Job, h.Scope = Warning, Low, j.ID, "job"
 			h.Jobs, h.Groups = []string{j.ID}, b.Slow

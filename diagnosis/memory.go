@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/signals"
@@ -142,6 +143,26 @@ func (m *memory) settle(v *Verdict, now time.Time) {
 	if onset(e.started, v.StartedAt).Before(v.StartedAt) {
 		v.StartedAt = e.started
 	}
+}
+
+// namedSince says that one of some components was suspect at t or later, whether
+// or not it still is.
+func (m *memory) namedSince(t time.Time, tied []Component) bool {
+	named := map[Component]bool{}
+	for key, e := range m.held {
+		if e.seen.Before(t) {
+			continue
+		}
+		// The key of settle: class, kind, node, device, switch.
+		if part := strings.SplitN(key, "|", 5); len(part) == 5 {
+			c := Component{Kind: part[1], Node: part[2], Dev: part[3]}
+			if c.Kind == "switch" {
+				c = Component{Kind: "leaf", Name: part[4]}
+			}
+			named[c] = true
+		}
+	}
+	return slices.ContainsFunc(tied, func(c Component) bool { return named[c] })
 }
 
 // offences is how often a thing was suspect before, capped: a prior that orders
