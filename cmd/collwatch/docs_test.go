@@ -145,7 +145,7 @@ func understood(t *testing.T, l docLine, line string) {
 	out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", line).CombinedOutput()
 	require.NoError(t, err, "%s: %s\n%s", l.page, line, out)
 	for part := range strings.FieldsFuncSeq(unquoted(line), func(r rune) bool { return strings.ContainsRune(";|&()", r) }) {
-		for _, word := range strings.Fields(strings.TrimLeft(part, "<> ")) {
+		for word := range strings.FieldsSeq(strings.TrimLeft(part, "<> ")) {
 			if strings.Contains(word, "=") {
 				continue // of the environment
 			}

@@ -46,7 +46,7 @@ var soakKinds = []struct {
 	{"pcie_degraded", "PCIe degraded", nil, func(h int, from, to float64) sim.Fault { return sim.LaneLoss(h, h%2, 0.55, from, to) }},
 	{"nic_degraded", "NIC degraded", []string{"link_flap"}, func(h int, from, to float64) sim.Fault { return sim.BitErrors(h, h%2, 0.8, from, to) }},
 	{"nic_contention", "NIC shared", nil, func(h int, from, to float64) sim.Fault { return sim.ForeignTraffic(h, h%2, 3.6e10, 0.437, from, to) }},
-	{"link_down", "Link down", []string{"link_flap"}, func(h int, from, to float64) sim.Fault { return sim.PortDown(h, h%2, from, 600, 3600) }},
+	{"link_down", "Link down", []string{"link_flap"}, func(h int, from, _ float64) sim.Fault { return sim.PortDown(h, h%2, from, 600, 3600) }},
 }
 
 // soakTrouble is what happens to the parties, at minutes of every hour in turn.
