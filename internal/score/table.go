@@ -51,7 +51,7 @@ func (p *Page) Write(w io.Writer) error {
 	}
 	o.summary(t)
 	o.targets(t)
-	o.speed(t)
+	o.speed(t, &p.ablated)
 	if len(p.Real) > 0 {
 		o.recordings(p.Real)
 	}
