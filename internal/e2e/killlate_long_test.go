@@ -1,3 +1,5 @@
+//go:build long
+
 package e2e
 
 import (
@@ -13,11 +15,11 @@ import (
 	"github.com/collwatch/collwatch/sim"
 )
 
-// TestKilledWhileLatchedAndInconclusive kills the daemon with SIGKILL while an
+// TestLongKilledWhileLatchedAndInconclusive kills the daemon with SIGKILL while an
 // incident that came back is latched, while one cannot be judged because its host
 // went silent, and after that one ended as inconclusive. People hear of each begin
 // and each end once.
-func TestKilledWhileLatchedAndInconclusive(t *testing.T) {
+func TestLongKilledWhileLatchedAndInconclusive(t *testing.T) {
 	t.Parallel() // they wait for servers most of the time
 	needServers(t)
 	p, slack := lastmile.StartPager(t), fakeslack.Start(t)

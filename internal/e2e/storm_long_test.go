@@ -1,3 +1,5 @@
+//go:build long
+
 package e2e
 
 import (
@@ -22,12 +24,11 @@ import (
 // hides is the sentence by which a summary says what it stands for.
 var hides = regexp.MustCompile(`(\d+) incidents are not sent because more than 100 are open: (.*)`)
 
-// TestFiveThousandVerdictsReachPeopleAsFew: everything fails at once. Whether
+// TestLongFiveThousandVerdictsReachPeopleAsFew: everything fails at once. Whether
 // the verdicts share a switch, nothing at all, or are not even folded, people
 // read a few alerts and one message, the rest is counted aloud, and all ends when
 // it is over.
-func TestFiveThousandVerdictsReachPeopleAsFew(t *testing.T) {
-	t.Parallel() // they wait for servers most of the time
+func TestLongFiveThousandVerdictsReachPeopleAsFew(t *testing.T) {
 	needServers(t)
 	for name, c := range map[string]struct {
 		of     func(i int, v *diagnosis.Verdict)
