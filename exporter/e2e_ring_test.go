@@ -93,6 +93,17 @@ func (r *ring) signal(rank int, s syscall.Signal) {
 	require.NoError(r.t, r.ranks[rank].Process.Signal(s))
 }
 
+// end waits until every rank has left by itself, and kills what has not within a minute, which fails the test.
+func (r *ring) end() {
+	r.t.Helper()
+	for i, cmd := range r.ranks {
+		late := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		late.Stop()
+		require.NoError(r.t, err, "rank %d", i)
+	}
+}
+
 func (r *ring) stop() {
 	for _, cmd := range r.ranks {
 		_ = cmd.Process.Signal(syscall.SIGCONT)

@@ -248,9 +248,7 @@ func TestCleanEnd(t *testing.T) {
 	r := startRing(t, 2, nil, nil, "--iterations", "400")
 	scrape, _ := served(t, r, nil)
 	healthy(t, scrape, 2)
-	for _, cmd := range r.ranks {
-		require.NoError(t, cmd.Wait())
-	}
+	r.end()
 	v := scrape()
 	require.InDelta(t, 800, v.get(t, "ops_completed_total"), 0, "every operation is accounted for")
 	require.InDelta(t, 800, v.get(t, "ops_enqueued_total"), 0)

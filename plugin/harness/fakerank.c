@@ -111,18 +111,21 @@ static bool run_channels(struct rank *r, float *data, size_t count, int first, i
   return ok;
 }
 
+/* At most a second, because a signal sets stop_now without waking anybody. The lock is held. */
+static void wait_changed(struct rank *r) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_sec++;
+  pthread_cond_timedwait(&r->changed, &r->lock, &t);
+}
+
 static void *stream(void *arg) {
   struct rank *r = arg;
   float *data = malloc(r->count * sizeof(float));
   int channels = r->ring.channels;
   for (;;) {
     pthread_mutex_lock(&r->lock);
-    while (r->put == r->got && !stop_now) {
-      struct timespec t;
-      clock_gettime(CLOCK_REALTIME, &t);
-      t.tv_sec++;
-      pthread_cond_timedwait(&r->changed, &r->lock, &t);
-    }
+    while (r->put == r->got && !stop_now) wait_changed(r);
     struct work w = r->queue[r->got % QUEUE];
     pthread_mutex_unlock(&r->lock);
     if (stop_now) break;
@@ -160,12 +163,7 @@ static void call(struct rank *r) {
   struct host_comm *c = &r->comm;
   for (uint64_t seq = 1; !stop_now && (r->iterations == 0 || seq <= (uint64_t)r->iterations); seq++) {
     pthread_mutex_lock(&r->lock);
-    while (r->put - r->got >= r->ahead && !stop_now) {
-      struct timespec t;
-      clock_gettime(CLOCK_REALTIME, &t);
-      t.tv_sec++;
-      pthread_cond_timedwait(&r->changed, &r->lock, &t);
-    }
+    while (r->put - r->got >= r->ahead && !stop_now) wait_changed(r);
     pthread_mutex_unlock(&r->lock);
     if (stop_now) return;
     struct host_event e = {.type = CW_EV_COLL_API, .func = "AllReduce", .datatype = "ncclFloat32", .count = r->count,
@@ -184,7 +182,7 @@ static void call(struct rank *r) {
     host_stop(&r->host, group);
   }
   pthread_mutex_lock(&r->lock);
-  while (r->put != r->got && !stop_now) pthread_cond_wait(&r->changed, &r->lock);
+  while (r->put != r->got && !stop_now) wait_changed(r);
   pthread_mutex_unlock(&r->lock);
 }
 

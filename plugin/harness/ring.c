@@ -106,8 +106,10 @@ static bool push(struct lane *l) {
     if (word == 'C') l->r->credits[l->c]++;
     else l->r->acks[l->c]++;
   }
-  if (n == 0 || (n < 0 && errno != EAGAIN)) return false;
+  if (n < 0 && errno != EAGAIN) return false;
   if (!l->send_open) return true;
+  /* A neighbour that has finished its last operation closes: its last words have been read above, and are enough or not. */
+  if (n == 0 && l->r->acks[l->c] == 0) return false;
   if (!l->has_credit) {
     if (l->r->credits[l->c] == 0) return true;
     l->r->credits[l->c]--;
