@@ -18,7 +18,6 @@ import (
 
 const (
 	maxLine     = 1 << 20 // bytes of one line
-	commitEvery = 20_000  // samples
 	reportEvery = 1 << 16 // lines
 )
 
@@ -85,7 +84,6 @@ type loader struct {
 	stats   LoadStats
 	last    []promapi.Sample // newest sample by handle
 	ended   bool
-	pending int
 }
 
 func (l *loader) run(ctx context.Context, r io.Reader, progress func(LoadStats)) error {
@@ -167,10 +165,6 @@ func (l *loader) line(line []byte) error {
 		return err
 	}
 	l.stats.Samples++
-	if l.pending++; l.pending >= commitEvery {
-		l.pending = 0
-		return l.sink.Commit()
-	}
 	return nil
 }
 
