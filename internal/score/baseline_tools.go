@@ -83,12 +83,15 @@ func robust(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 			continue
 		}
 		mid := medianOf(p)
+		away := math.Abs(medianOf(p[max(0, len(p)-pastHour):]) - mid)
+		if away <= 0.5*mid {
+			continue // inside the least band; the MAD of a day takes long
+		}
 		off := make([]float64, len(p))
 		for i := range p {
 			off[i] = math.Abs(p[i] - mid)
 		}
-		margin := max(2*medianOf(off), 0.5*mid)
-		if math.Abs(medianOf(p[max(0, len(p)-pastHour):])-mid) > margin {
+		if away > 2*medianOf(off) {
 			hit[e.Thing()] = true
 		}
 	}
