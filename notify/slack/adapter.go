@@ -68,8 +68,8 @@ func (b *bot) failed(err error) error {
 	return e
 }
 
-// translate never keeps the text of an error of the network: it holds the
-// address, which is a secret for a webhook.
+// translate never keeps the URL that is in an error of the network: it is a
+// secret for a webhook.
 func translate(err error) *apiError {
 	if own, ok := errors.AsType[*apiError](err); ok {
 		return own
@@ -83,19 +83,7 @@ func translate(err error) *apiError {
 	if status, ok := errors.AsType[slackapi.StatusCodeError](err); ok {
 		return ofStatus(status.Code)
 	}
-	code := "no answer"
-	if errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-		code = "no answer in time"
-	}
-	return &apiError{class: classNetwork, code: code}
-}
-
-func isTimeout(err error) bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return ok && t.Timeout()
+	return &apiError{class: classNetwork, code: unreachable(err)}
 }
 
 // ofStatus sorts bare HTTP answers, which are all that a webhook gives.
