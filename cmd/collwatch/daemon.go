@@ -22,6 +22,7 @@ import (
 // daemon is what lives from start to end, over all reloads.
 type daemon struct {
 	path string
+	home string // where the pages are, unless the configuration says it
 	log  *slog.Logger
 	reg  *prometheus.Registry
 	sup  *supervisor
@@ -68,7 +69,17 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger, dial dialer) (
 }
 
 func (d *daemon) newGeneration(cfg *config.Config) (*generation, error) {
-	return newGeneration(cfg, d.log, d.dial, d.manager, d.saver, d.blind.state)
+	g, err := newGeneration(cfg, d.log, d.dial, d.manager, d.saver, d.blind.state)
+	if err == nil {
+		g.linkTo(d.home)
+	}
+	return g, err
+}
+
+// listenAt says where the pages will be, before anything runs.
+func (d *daemon) listenAt(home string) {
+	d.home = home
+	d.current.Load().linkTo(home)
 }
 
 func (d *daemon) use(g *generation) {

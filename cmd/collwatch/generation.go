@@ -92,6 +92,14 @@ func newGeneration(
 	return g, nil
 }
 
+// linkTo lets links in alerts and messages lead to home, unless the
+// configuration says where people reach the pages. Nothing runs yet.
+func (g *generation) linkTo(home string) {
+	if home != "" && g.cfg.Global.ExternalURL.IsZero() {
+		g.asm.opts.renderer.ExternalURL = home
+	}
+}
+
 func (g *generation) addAlertmanager(source deliverySource, blind func() (time.Time, string)) error {
 	am := g.cfg.Alertmanager
 	if len(am.Targets) == 0 {

@@ -39,6 +39,7 @@ func runCommand(app *kingpin.Application) (string, action) {
 		if err != nil {
 			return err
 		}
+		d.listenAt(home(listen))
 		return d.serve(ctx, listen)
 	}
 }
