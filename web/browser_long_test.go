@@ -71,6 +71,9 @@ const contrast = `(() => {
 func TestLongBrowser(t *testing.T) {
 	r := simulated(t, "S01", 5)
 	id := r.opened(t).ID
+	text, err := os.ReadFile("../config.example.toml")
+	require.NoError(t, err)
+	r.config = string(text)
 	site, mux := r.site(), http.NewServeMux()
 	site.Register(mux)
 	srv := httptest.NewServer(site.Prefixed(mux))
@@ -92,8 +95,8 @@ func TestLongBrowser(t *testing.T) {
 	for _, view := range []struct {
 		name, scheme  string
 		width, height int64
-	}{{"light", "light", 1180, 900}, {"dark", "dark", 1180, 900}, {"phone", "light", 390, 844}} {
-		for _, page := range []string{"/", "/incidents/" + id, "/jobs", "/coverage", "/evaluations"} {
+	}{{"light", "light", 1180, 900}, {"dark", "dark", 1180, 900}, {"phone", "light", 390, 844}, {"night", "dark", 390, 844}} {
+		for _, page := range []string{"/", "/incidents/" + id, "/jobs", "/coverage", "/evaluations", "/config"} {
 			var width int64
 			var weak []string
 			var shot []byte

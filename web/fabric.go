@@ -21,6 +21,8 @@ const (
 
 // drawing is a part of the fabric with who is suspected in it.
 type drawing struct {
+	// Form is wide, or tall for a phone.
+	Form          string
 	Width, Height float64
 	Boxes         []box
 	Lines         []line
@@ -60,11 +62,13 @@ func (b box) Base() float64 {
 }
 
 // MarkBase is the line of the word that marks a suspect.
-func (b box) MarkBase() float64 { return b.Y - 5 }
+func (b box) MarkBase() float64 { return b.Y - 7 }
 
+// line leads from one box to another.
 type line struct {
 	X1, Y1, X2, Y2 float64
 	Marked         bool
+	from, to       box
 }
 
 // draw shows the surroundings of the suspects, or of the candidates if nobody
@@ -74,7 +78,7 @@ func draw(inc *incidents.Incident, f *topology.Fabric) *drawing {
 	if len(list) == 0 {
 		list, mark = inc.Verdict.Candidates, "candidate"
 	}
-	d := &painter{fabric: f, mark: mark, out: &drawing{}}
+	d := &painter{fabric: f, mark: mark, out: &drawing{Form: "wide"}}
 	var hosts, switches []string
 	for _, s := range list {
 		switch {
@@ -115,7 +119,7 @@ func (p *painter) box(x, y, w float64, kind, label, mark string) box {
 
 // link joins the upper edge of a with the lower edge of b.
 func (p *painter) link(a, b box, marked bool) {
-	p.out.Lines = append(p.out.Lines, line{a.Middle(), a.Y, b.Middle(), b.Y + b.H, marked})
+	p.out.Lines = append(p.out.Lines, line{a.Middle(), a.Y, b.Middle(), b.Y + b.H, marked, a, b})
 }
 
 // markOf says how a device of a host is marked.
@@ -200,7 +204,7 @@ func (p *painter) hosts(names []string) {
 	for i, host := range names {
 		rows[i] = p.columns(host)
 		if slices.ContainsFunc(rows[i], func(c column) bool { return c.leaf != "" && c.nic != "" }) {
-			nicY, above = leafY+rowHeight, "the leaf switches above"
+			nicY, above = leafY+rowHeight, "their leaf switches"
 		}
 	}
 	gpuY := nicY + rowHeight - 16
@@ -216,9 +220,9 @@ func (p *painter) hosts(names []string) {
 		x += width + 2*boxGap
 	}
 	if above == "" {
-		above = "no switch known above"
+		above = "no switch that is known"
 	}
-	p.out.Text = fmt.Sprintf("Host %s with its NICs, the GPUs below them and %s. Marked as %s: %s.", list(names), above, p.mark, p.names())
+	p.out.Text = fmt.Sprintf("Host %s with its NICs, their GPUs and %s. Marked as %s: %s.", list(names), above, p.mark, p.names())
 }
 
 func (p *painter) column(host string, c column, x, leafY, nicY, gpuY float64, leaves map[string]box) {
@@ -291,14 +295,5 @@ func list(names []string) string {
 	if len(names) > most {
 		return fmt.Sprintf("%s and %d more", list(names[:most]), len(names)-most)
 	}
-	out := ""
-	var outSb294 strings.Builder
-	for i, n := range names {
-		if i > 0 {
-			outSb294.WriteString(", ")
-		}
-		outSb294.WriteString(n)
-	}
-	out += outSb294.String()
-	return out
+	return strings.Join(names, ", ")
 }
