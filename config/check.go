@@ -154,6 +154,10 @@ func (c *checker) text(at, rule, arg, s string) {
 	}
 }
 
+// longList is where a list of names is no help any more: only signals are so
+// many.
+const longList = 50
+
 func (c *checker) oneOf(at, s string, words []string) {
 	if slices.Contains(words, s) {
 		return
@@ -161,6 +165,10 @@ func (c *checker) oneOf(at, s string, words []string) {
 	shown := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 	if near := nearest(s, shown); near != "" {
 		c.add(at, "is unknown: %q, did you mean %q?", s, near)
+		return
+	}
+	if len(shown) > longList {
+		c.add(at, "is unknown: %q, and none of the %d known names is like it; collwatch coverage lists them", s, len(shown))
 		return
 	}
 	c.add(at, "is unknown: %q; it can be %s", s, strings.Join(shown, ", "))

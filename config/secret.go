@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -104,6 +105,9 @@ func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 // LogValue masks structured logs.
 func (u URL) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
+// port is what stands behind the first colon of an address without a scheme.
+var port = regexp.MustCompile(`^\d+(/|$)`)
+
 // UnmarshalText implements encoding.TextUnmarshaler. Its errors never contain
 // the text: that may be a secret with a typing error.
 func (u *URL) UnmarshalText(text []byte) error {
@@ -117,6 +121,10 @@ func (u *URL) UnmarshalText(text []byte) error {
 		return errors.New("is not a URL (not shown, it may hold a password)")
 	case parsed.Scheme == "":
 		return errors.New(`is not a URL: it has no scheme; write "http://" or "https://" before the host`)
+	case parsed.Host == "" && port.MatchString(parsed.Opaque): // host:9090
+		return fmt.Errorf(`is not a URL: write "http://" or "https://" before the host (%q was taken for the scheme)`, parsed.Scheme)
+	case strings.HasPrefix(parsed.Scheme, "dns+"):
+		return fmt.Errorf("is not a URL with http or https (scheme %q): an Alertmanager has resolve_all for all addresses of a name", parsed.Scheme)
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return fmt.Errorf("is not a URL with http or https (scheme %q)", parsed.Scheme)
 	case parsed.Hostname() == "":

@@ -16,7 +16,9 @@ func (r *report) unknown(path, key string, known map[string]reflect.Value) {
 	if path == "" {
 		what = "table"
 	}
-	if near := nearest(key, sortedKeys(known)); near != "" {
+	if join(path, key) == "rules.target" {
+		hint = `: what the flag --target says is the key "profile"`
+	} else if near := nearest(key, sortedKeys(known)); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	} else if table := tableWith(key, path); table != "" {
 		hint = fmt.Sprintf(": it belongs to [%s]", table)

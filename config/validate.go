@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -256,6 +257,22 @@ func (c *checker) incidents(i *Incidents) {
 		plain := strings.NewReplacer("{", "", "}", "").Replace(i.DashboardURL)
 		if u, err := url.Parse(plain); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			c.add("incidents.dashboard_url", "is not a URL with http or https")
+		}
+	}
+	c.placeholders("incidents.dashboard_url", i.DashboardURL)
+	c.placeholders("incidents.runbook_url", i.RunbookURL.Template())
+}
+
+// placeholder has the form of one, which JSON in an address has not.
+var placeholder = regexp.MustCompile(`\{(\w*)\}`)
+
+// placeholders checks a template for links in alerts: what is not known would
+// stand in the link as it is.
+func (c *checker) placeholders(at, template string) {
+	known := []string{"cluster", "class", "job", "host", "device", "incident", "from", "to", "node"}
+	for _, found := range placeholder.FindAllStringSubmatch(template, -1) {
+		if !slices.Contains(known, found[1]) {
+			c.add(at, "has the unknown placeholder {%s}; there are {%s}", found[1], strings.Join(known[:len(known)-1], "}, {"))
 		}
 	}
 }

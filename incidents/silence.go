@@ -66,7 +66,7 @@ func (r *Renderer) SilenceURL(i *Incident) string {
 
 // publicAlertmanager is the address without what only the daemon may know.
 func (r *Renderer) publicAlertmanager() string {
-	u, err := url.Parse(strings.TrimPrefix(r.AlertmanagerURL, "dns+"))
+	u, err := url.Parse(r.AlertmanagerURL)
 	if err != nil || u.Host == "" {
 		return ""
 	}

@@ -21,7 +21,7 @@ func TestNameWithSeveralAddresses(t *testing.T) {
 		fakes := map[string]*fake{"10.0.0.1": newFake(t, time.Now), "10.0.0.2": newFake(t, time.Now), "10.0.0.3": newFake(t, time.Now)}
 		var mu sync.Mutex
 		addrs, fail := []string{"10.0.0.1", "10.0.0.2"}, false
-		target := Target{Name: "am", URL: "dns+http://am.example:9093/x", NewTransport: func(dial DialFunc) (http.RoundTripper, error) {
+		target := Target{Name: "am", URL: "http://am.example:9093/x", ResolveAll: true, NewTransport: func(dial DialFunc) (http.RoundTripper, error) {
 			return roundTrip(func(r *http.Request) (*http.Response, error) {
 				require.Equal(t, "am.example:9093", r.URL.Host, "the name stays for Host header and certificate")
 				if dial == nil {

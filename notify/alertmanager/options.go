@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,9 +34,8 @@ type Target struct {
 	// Name is for metrics and messages; "" is the host and port of the URL.
 	Name string
 	// URL is the address without /api/v2, with a path prefix if there is one.
-	// The schemes dns+http and dns+https send to every address of the name.
 	URL string
-	// ResolveAll does the same as a dns+ scheme.
+	// ResolveAll sends to every address of the host's name.
 	ResolveAll bool
 	// Timeout bounds one request; 0 is 10 s.
 	Timeout time.Duration
@@ -139,9 +137,6 @@ func orElse[T comparable](p *T, v T) {
 // complete fills defaults in and checks the URL. Its errors never show a
 // password.
 func (t *Target) complete() error {
-	if scheme, ok := strings.CutPrefix(t.URL, "dns+"); ok {
-		t.URL, t.ResolveAll = scheme, true
-	}
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return fmt.Errorf("alertmanager target %q: url must be http(s)://host[:port][/prefix]", t.Name)
