@@ -22,19 +22,29 @@ func TestConfigurationsInTheBookAreValid(t *testing.T) {
 		require.NoError(t, err)
 		for _, m := range tomlBlock.FindAllStringSubmatch(string(text), -1) {
 			found++
-			piece := m[1]
-			if !strings.Contains(piece, "[[source]]") {
-				piece += "\n[[source]]\nurl = \"http://prometheus:9090\"\n"
-			}
-			if strings.Contains(piece, "[[slack.route]]") && !strings.Contains(piece, "[slack]") {
-				piece += "\n[slack]\ntoken_file = \"slack.token\"\n"
-			}
-			if strings.Contains(piece, "[slack]") && !strings.Contains(piece, "[[slack.route]]") {
-				piece += "\n[[slack.route]]\nname = \"all\"\nchannel = \"C0123456789\"\n"
-			}
+			piece := completed(m[1])
 			_, err := config.Parse(page, []byte(piece), config.SkipFiles())
 			require.NoError(t, err, "%s:\n%s", page, piece)
 		}
 	}
 	require.Greater(t, found, 10, "blocks of TOML")
+}
+
+// completed adds what a piece leaves to the pieces before it.
+func completed(piece string) string {
+	const token = "token_file = \"slack.token\"\n"
+	if !strings.Contains(piece, "[[source]]") {
+		piece += "\n[[source]]\nurl = \"http://prometheus:9090\"\n"
+	}
+	table, route := strings.Contains(piece, "[slack]"), strings.Contains(piece, "[[slack.route]]")
+	switch {
+	case route && !table:
+		piece += "\n[slack]\n" + token
+	case table && !strings.Contains(piece, "webhook_url_file") && !strings.Contains(piece, "\ntoken_file"):
+		piece = strings.Replace(piece, "[slack]\n", "[slack]\n"+token, 1)
+	}
+	if table && !route {
+		piece += "\n[[slack.route]]\nname = \"all\"\nchannel = \"C0123456789\"\n"
+	}
+	return piece
 }
