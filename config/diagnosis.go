@@ -2,7 +2,7 @@ package config
 
 // Diagnosis is the table [diagnosis].
 type Diagnosis struct {
-	// Time without progress after which a stall is reported if a fact or a rank's counters tell why.
+	// Time without progress after which a stall is reported if a fact or a rank's counters tell why; half of it if both do.
 	StallFact Duration `toml:"stall_fact" check:"positive"`
 	// Time without progress after which a stall is reported if few members are in another state than the rest.
 	StallMinority Duration `toml:"stall_minority" check:"positive"`

@@ -147,8 +147,12 @@ type JobProgress struct {
 	Clocks []Clock
 	// Stalled is set when all clocks that are there have stopped.
 	Stalled bool
-	Since   time.Time
-	Phase   Phase
+	// Hung is set when the counted operations of all ranks have stopped with most
+	// ranks in one, which slower clocks cannot know yet, so mostly sooner than
+	// Stalled. Pauses look like that too: alone it is reason for nothing.
+	Hung  bool
+	Since time.Time
+	Phase Phase
 	// PhaseSince and PhaseUntil bound the excuse. PhaseUntil of an init is set
 	// only where the job holds memory on several hosts, could be seen to
 	// communicate, and never was.

@@ -63,7 +63,8 @@ const (
 type progressJob struct {
 	clocks   [clocks]clockState
 	talking  time.Duration // time during which it was seen to communicate
-	watched  time.Time     // since when all clocks are seen standing, zero if not
+	watched  time.Time     // since when the job is seen standing, zero if not
+	still    time.Time     // since when all clocks are, zero if not
 	since    time.Time     // when the last clock was seen running
 	evidence time.Time     // newest evidence of a checkpoint during this stop
 	pauses   []time.Duration
@@ -144,14 +145,14 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	switch {
 	case j.Ended || allKnown(j, procs) && allProcesses(procs, ProcessDead, ProcessLeft):
 		out.Phase = PhaseEnded
-		p.watched = time.Time{}
+		p.watched, p.still = time.Time{}, time.Time{}
 		return out
 	case present == 0 || gap(t, j):
 		if p.talking > 0 {
 			out.Phase = PhaseGap
 			r.Blind = append(r.Blind, Blind{Detector: d.Name(), Job: j.ID, Reason: "nothing new of any clock of job " + j.ID})
 		}
-		p.watched = time.Time{}
+		p.watched, p.still = time.Time{}, time.Time{}
 		return out
 	}
 	if p.communicates() {
@@ -163,9 +164,16 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 			out.PhaseUntil = j.FirstSeen.Add(d.o.Progress.InitLimit)
 		}
 	}
-	if standing < present {
+	counted, hung := p.hung(t.Time, d.o)
+	hung = hung && allKnown(j, procs) && !historic(procs)
+	switch {
+	case standing < present && !hung:
 		p.resume(t)
 		return out
+	case standing < present:
+		p.still = time.Time{}
+	case p.still.IsZero():
+		p.still = t.Time
 	}
 	if p.watched.IsZero() {
 		p.watched = t.Time
@@ -176,12 +184,18 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 	}
 	seats := d.seq.look(t, j.ID)
 	out.Since, out.Members = last, d.classify(t, r, j, p, last, procs, seats)
-	out.Stalled = t.Time.Sub(p.watched) >= seenStopped && out.Phase != PhaseInit
-	if allGone(out.Members) {
-		out.Phase, out.Stalled = PhaseEnded, false
+	if hung {
+		out.Since = counted
 	}
-	if allProcesses(procs, ProcessStopped, ProcessDead, ProcessLeft) && allKnown(j, procs) {
-		out.Phase, out.Stalled = PhaseSuspended, false
+	switch {
+	case allGone(out.Members):
+		out.Phase = PhaseEnded
+	case allProcesses(procs, ProcessStopped, ProcessDead, ProcessLeft) && allKnown(j, procs):
+		out.Phase = PhaseSuspended
+	case out.Phase == PhaseInit:
+	default:
+		out.Stalled = !p.still.IsZero() && t.Time.Sub(p.still) >= seenStopped
+		out.Hung = hung && t.Time.Sub(p.watched) >= hungWatched && seats.mostWait(procs)
 	}
 	if !historic(procs) {
 		p.graph.judge(seats, &out)
@@ -257,7 +271,7 @@ func (p *progressJob) resume(t *Tick) {
 			p.pauses = p.pauses[1:]
 		}
 	}
-	p.watched, p.evidence, p.graph = time.Time{}, time.Time{}, seqGraph{}
+	p.watched, p.still, p.evidence, p.graph = time.Time{}, time.Time{}, time.Time{}, seqGraph{}
 	clear(p.members)
 }
 

@@ -205,7 +205,7 @@ func (f *linkFamily) goOn(c *Case, p *portCase, o *outage) (Hypothesis, bool) {
 // stalled says whether one of the jobs makes no progress.
 func (c *Case) stalled(jobs []string) bool {
 	for _, id := range jobs {
-		if p := c.Progress(id); p != nil && p.Stalled {
+		if p := c.Progress(id); p != nil && (p.Stalled || p.Hung) {
 			return true
 		}
 	}

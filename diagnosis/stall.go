@@ -33,7 +33,7 @@ func judgeStalls(c *Case) []Hypothesis {
 			continue
 		}
 		switch {
-		case p.Stalled:
+		case p.Stalled || p.Hung:
 			if h, ok := c.standsStill(job, p); ok {
 				out = append(out, h)
 			}
@@ -53,7 +53,10 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 	h.Needs = []signals.ID{signals.InspectorAge}
 	h.Evidence = append(h.Evidence, c.standing(p))
 	stood := c.Now.Sub(p.Since)
-	least := c.stallReason(&h, job, p)
+	least, ok := c.stallReason(&h, job, p)
+	if !ok {
+		return h, false
+	}
 	if least > c.opts.StallFact {
 		switch p.Phase {
 		case detectors.PhaseLearnedPause:
@@ -79,18 +82,28 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 }
 
 // stallReason looks for what stands behind a stall, the strongest evidence
-// first, and returns how long the job must stand for it to be reported.
-func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) time.Duration {
+// first, and returns how long the job must stand for it to be reported. While
+// slower clocks are not known to stand, only a fact beyond doubt is a reason.
+func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) (least time.Duration, ok bool) {
+	hung := p.Hung && c.hungByFact(job, p)
+	if !hung && !p.Stalled {
+		return 0, false
+	}
 	switch {
-	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByStop(h, p), c.stallByGraph(h, job, p):
-		return c.opts.StallFact
-	case c.stallByMinority(h, job, p):
-		return c.opts.StallMinority
-	case c.stallByNetwork(h, job, p):
-		return c.opts.StallMinority
+	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByStop(h, p):
+		if hung {
+			return c.opts.StallFact / 2, true
+		}
+		return c.opts.StallFact, true
+	case !p.Stalled:
+		return 0, false
+	case c.stallByGraph(h, job, p):
+		return c.opts.StallFact, true
+	case c.stallByMinority(h, job, p), c.stallByNetwork(h, job, p):
+		return c.opts.StallMinority, true
 	}
 	h.Confidence = Unknown
-	return c.opts.StallAlike
+	return c.opts.StallAlike, true
 }
 
 // stallByGPU blames a GPU with a hardware Xid, or one that vanished.
@@ -149,64 +162,6 @@ func (c *Case) stallByGPU(h *Hypothesis, job *signals.Job, p *detectors.JobProgr
 	}
 	h.Evidence = append(h.Evidence, tell(first.f.Signal, first.gpu, true,
 		"%s: all its series vanished while the other GPUs of %s go on reporting", first.gpu, first.gpu.Host))
-	return true
-}
-
-// stallByExit blames a rank whose process is gone while the others hold their
-// memory.
-func (c *Case) stallByExit(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) bool {
-	gone := inState(p, detectors.StateGone)
-	if len(gone) == 0 || float64(len(gone)) > max(1, 0.5*float64(len(p.Members))) || alignedEverywhere(gone, job) {
-		return false
-	}
-	h.Reason, h.Owner = "rank_exited", Workload
-	h.Next = "read the log of that rank: its process ended while the others went on; then restart the job"
-	h.Command = ""
-	confidence := High
-	if gone[0].Process == detectors.ProcessLeft {
-		confidence = Medium // its exporter may have forgotten it
-	}
-	c.blameMembers(h, gone, confidence)
-	h.Evidence = append(h.Evidence, exitEvidence(gone[0], len(p.Members)-len(gone)))
-	for _, host := range memberHosts(gone) {
-		if f := c.Has(hostEntity(host), detectors.CodeOOM); f != nil && !f.Since.Before(p.Since.Add(-reasonSlack)) {
-			h.Owner = Platform
-			h.Next = "the kernel killed a process of " + host + " for lack of host memory: find what used it"
-			h.Command = "dmesg -T | grep -i 'out of memory'"
-			h.Evidence = append(h.Evidence, c.say(f, true))
-		}
-	}
-	return true
-}
-
-// exitEvidence says how it is known that the process of a rank is gone.
-func exitEvidence(m detectors.Member, others int) Evidence {
-	rest := count(others, "other rank")
-	switch m.Process {
-	case detectors.ProcessDead:
-		return tell(signals.ProcessUp, m.Entity, true, "%s: its process died and %s did not", m.Entity, rest)
-	case detectors.ProcessLeft:
-		return tell(signals.ProcessUp, m.Entity, true, "%s: its process is not there any more, and %s are", m.Entity, rest)
-	}
-	return tell(signals.GPUMemUsed, m.Entity, true, "%s freed its memory: its process is gone, while %s hold theirs", m.Entity, rest)
-}
-
-// stallByStop blames a rank whose process somebody stopped while the others run.
-func (c *Case) stallByStop(h *Hypothesis, p *detectors.JobProgress) bool {
-	stopped := inState(p, detectors.StateStopped)
-	if len(stopped) == 0 || 2*len(stopped) > len(p.Members) {
-		return false
-	}
-	h.Reason, h.Owner = "rank_behind", OwnerUnknown
-	c.blameMembers(h, stopped, High)
-	things := make([]signals.Entity, len(stopped))
-	for i, m := range stopped {
-		things[i] = m.Entity
-	}
-	h.Evidence = append(h.Evidence, tell(signals.ProcessStopped, things[0], true,
-		"%s: stopped by a signal or a debugger, while %s of the job run", names(things), count(len(p.Members)-len(stopped), "other process")))
-	h.Next = "find who stopped it (a debugger, a stack dump, a suspend of the scheduler), and let it go on"
-	h.Command = "ps -eo pid,stat,args | awk '$2 ~ /^[Tt]/'"
 	return true
 }
 
@@ -295,8 +250,11 @@ func (c *Case) stallByNetwork(h *Hypothesis, job *signals.Job, p *detectors.JobP
 func (c *Case) standing(p *detectors.JobProgress) Evidence {
 	var words []string
 	for _, k := range p.Clocks {
+		if k.Running {
+			continue // it only lags, see JobProgress.Hung
+		}
 		words = append(words, fmt.Sprintf("%s since %s", strings.ReplaceAll(k.Name, "_", " "), k.Stopped.UTC().Format("15:04:05")))
 	}
 	return tell(signals.InspectorAge, jobEntity(p.Job), true, "no progress for %s on any of %s: %s",
-		Span(c.Now.Sub(p.Since)), count(len(p.Clocks), "clock"), strings.Join(words, ", ")+" UTC")
+		Span(c.Now.Sub(p.Since)), count(len(words), "clock"), strings.Join(words, ", ")+" UTC")
 }

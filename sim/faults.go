@@ -39,7 +39,7 @@ func (h *Host) rebooted() {
 	}
 	h.resetCounters()
 	for _, g := range h.GPUs {
-		g.replays, g.energy, g.Xid, g.pinned, g.state, g.Memory = 0, 0, 0, false, gpuIdle, -1
+		g.replays, g.energy, g.Xid, g.pinned, g.killed, g.state, g.Memory = 0, 0, 0, false, false, gpuIdle, -1
 	}
 }
 
@@ -131,7 +131,7 @@ func ExitRank(host, gpu int, oom bool, start float64) Fault {
 		if h.job != nil {
 			h.job.Hang()
 		}
-		g.Memory = 3
+		g.Memory, g.killed = 3, true
 		g.pin(gpuIdle)
 		if oom {
 			h.oom++

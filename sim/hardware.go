@@ -133,6 +133,7 @@ type GPU struct {
 	index, device   string // as labels
 	state           gpuState
 	pinned          bool    // the state is a fault's
+	killed          bool    // so was the process of its rank
 	busy            float64 // relative to a healthy step
 	replays, energy float64
 	xidAt           int64

@@ -143,8 +143,8 @@ type rank struct {
 	gpu     *GPU
 	dp, pp  int
 	compute ar1
-	// heartbeat is a series of the collwatch exporter.
-	heartbeat ref
+	// up, stopped and heartbeat are series of the collwatch exporter.
+	up, stopped, heartbeat ref
 }
 
 // commState is the groups of one Comm and what their members measured.

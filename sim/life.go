@@ -145,7 +145,7 @@ func (j *Job) setState(s gpuState) {
 		g := j.ranks[r].gpu
 		g.advance(j.c.now)
 		if s == gpuIdle {
-			g.pinned, g.Memory = false, -1
+			g.pinned, g.killed, g.Memory = false, false, -1
 		}
 		if !g.pinned {
 			g.state = s

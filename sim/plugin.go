@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// firstPID is the process of the first rank of the first job.
+const firstPID = 20_000
+
 // counted is what the collwatch plugin counts of one member and operation.
 type counted struct{ ops, busy float64 }
 
@@ -23,8 +26,8 @@ type pluginRefs struct {
 
 // emitPlugin is collwatch-exporter on one host: counters per rank and
 // communicator, sequence numbers and what is in flight. They are read from
-// shared memory, so a rank that hangs still answers, and one whose process is
-// gone does not.
+// shared memory, so a rank that hangs or was killed still answers, and one that
+// left in good order does not.
 func (h *Host) emitPlugin(t *target, now int64) {
 	j := h.job
 	if j == nil || j.phase == jobInit || j.phase == jobWaiting || j.phase == jobOver {
@@ -32,7 +35,7 @@ func (h *Host) emitPlugin(t *target, now int64) {
 	}
 	for r := range j.ranks {
 		g := j.ranks[r].gpu
-		if g.host != h || g.Lost || g.pinned && g.state == gpuIdle {
+		if g.host != h || g.pinned && g.state == gpuIdle && !g.killed {
 			continue
 		}
 		process := []string{"job_id", j.Spec.ID, "node", h.c.opt.Dialect.node(h.Name), "gpu", g.UUID}
@@ -43,6 +46,13 @@ func (h *Host) emitPlugin(t *target, now int64) {
 		case jobCheckpoint:
 			last = j.stepEnd
 		}
+		up := 1.0
+		if g.killed {
+			up = 0
+		}
+		pid := append(slices.Clip(process), "pid", strconv.Itoa(firstPID+len(j.ranks)*j.index()+r))
+		t.put(&j.ranks[r].up, up, "collwatch_nccl_process_up", pid...)
+		t.put(&j.ranks[r].stopped, 0, "collwatch_nccl_process_stopped", pid...)
 		t.put(&j.ranks[r].heartbeat, float64(last)/1000, "collwatch_nccl_last_event_timestamp_seconds", process...)
 		for _, cs := range j.comms {
 			if cs.of[r] < 0 {

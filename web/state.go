@@ -108,7 +108,7 @@ func compareJobs(a, b Job) int {
 
 // follow copies the progress.
 func (j *Job) follow(p *detectors.JobProgress) {
-	j.Known, j.Stalled, j.Since = true, p.Stalled, p.Since
+	j.Known, j.Stalled, j.Since = true, p.Stalled || p.Hung, p.Since
 	j.Phase, j.PhaseSince = phaseWord(p.Phase), p.PhaseSince
 	j.Clocks = slices.Clone(p.Clocks)
 	counts := map[detectors.MemberState]int{}

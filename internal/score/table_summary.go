@@ -109,7 +109,7 @@ func (p *page) speed(t, ablated *Tally) {
 		{"hard facts", "p50 ≤ 30 s", 30 * time.Second, 0, "scrapes of 15 s (NIC), collections and scrapes of 30 s (GPU), lanes that are lost only under load, a host that has to be up again before its boot time tells"},
 		{"counters and times", "p50 ≤ 90 s, p95 ≤ 150 s", 90 * time.Second, 150 * time.Second, "two to four windows of 30 to 45 s; bit errors have to last three minutes by definition"},
 		{"stalls", "p50 ≤ 180 s", 180 * time.Second, 0, "a file that is two and a half windows old, then 45 s in which nothing moves; a checkpoint is excused for 15 min, a start for 45"},
-		{withCounters, "p50 ≤ 60 s", 60 * time.Second, 0, "counts stand still at once, but pauses of a minute or two that nothing announces are usual: it waits for the other clocks all the same"},
+		{withCounters, "p50 ≤ 60 s", 60 * time.Second, 0, "counts stand still at once; a dead process or an Xid beside them is told after 30 s and two scrapes and ticks, without one the other clocks are waited for, since pauses of a minute or two that nothing announces are usual"},
 		{"across jobs", "–", 0, 0, "the job has to begin, and to show ten windows that count"},
 		{"slow to appear", "–", 0, 0, "a rack that heats up over minutes, a link that recovers once in seven"},
 		{"", "p50 ≤ 90 s, p95 ≤ 150 s", 90 * time.Second, 150 * time.Second, "all of the above"},

@@ -1,0 +1,94 @@
+package diagnosis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/signals"
+)
+
+// TestHungBeforeSlowClocksKnow: counted operations that stand, and a fact beyond
+// doubt, are told while the samples of the GPUs still show what was before.
+func TestHungBeforeSlowClocksKnow(t *testing.T) {
+	const lag = 75 * time.Second
+	for name, tc := range map[string]struct {
+		fault func(j *rankJob)
+		want  string // told within lag, "" if nothing may be
+	}{
+		"a rank is killed":  {func(j *rankJob) { j.stuck(j.world(), "running", j.but(1)...); j.kill(1) }, "collective_stall rank_exited critical high gpu:a1/GPU1"},
+		"a rank is stopped": {func(j *rankJob) { j.stuck(j.world(), "running", j.all()...); j.stop(6) }, "collective_stall rank_behind critical high gpu:a2/GPU2"},
+		"a GPU with a hardware Xid": {func(j *rankJob) {
+			j.stuck(j.world(), "running", j.but(3)...)
+			j.c.Set(signals.GPUXid, 79, j.ranks[3])
+		}, "collective_stall gpu_fault critical high gpu:a1/GPU3"},
+		"a rank that is behind may only be slow": {func(j *rankJob) { j.stuck(j.world(), "running", j.but(2)...) }, ""},
+		"all are in it":                          {func(j *rankJob) { j.stuck(j.world(), "running", j.all()...) }, ""},
+		"one left in good order":                 {func(j *rankJob) { j.stuck(j.world(), "running", j.but(1)...); j.leave(1) }, ""},
+		"a rank is killed and nobody waits":      {func(j *rankJob) { j.halt(); j.kill(1) }, ""},
+		"an application's Xid":                   {func(j *rankJob) { j.stuck(j.world(), "running", j.but(3)...); j.c.Set(signals.GPUXid, 31, j.ranks[3]) }, ""},
+		"all are killed":                         {func(j *rankJob) { j.stuck(j.world(), "running", j.all()...); j.kill(j.all()...) }, ""},
+		"only one host has the collwatch exporter": {func(j *rankJob) {
+			for i := 4; i < 8; i++ {
+				j.c.Gone(signals.ProcessUp, j.process(i, 100+i))
+				j.c.Gone(signals.ProcessStopped, j.process(i, 100+i))
+			}
+			j.c.Jobs[0].GPUs = append(j.c.Jobs[0].GPUs, signals.Entity{Kind: signals.KindGPU, Host: "a3", Device: "GPU0"})
+			j.stuck(j.world(), "running", j.but(1)...)
+			j.kill(1)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := plain()
+			j := newRankJob(r.Cluster, "7001", []string{"a1", "a2"}, 4, true)
+			r.Set(signals.GPUTensorActive, 0.5, j.ranks...)
+			r.Set(signals.GPUXid, 0, j.ranks...)
+			r.run(healthy)
+			require.Empty(t, r.told)
+			tc.fault(j)
+			r.run(lag)
+			want := []string(nil)
+			if tc.want != "" {
+				want = []string{tc.want}
+			}
+			require.Equal(t, want, r.told)
+
+			// The same faults, and GPUs that work on without counting: no stall.
+			r.run(10 * time.Minute)
+			require.Empty(t, stalls(r), "GPUs that go on working are no stall")
+		})
+	}
+}
+
+// stalls are the verdicts about a job that stands.
+func stalls(r *rig) []string {
+	var out []string
+	for i := range r.last.Verdicts {
+		if v := &r.last.Verdicts[i]; v.Class == "collective_stall" {
+			out = append(out, describe(v))
+		}
+	}
+	return out
+}
+
+// TestHungThenStalled: as slower clocks stand too the verdict stays, and is one.
+func TestHungThenStalled(t *testing.T) {
+	r := plain()
+	j := newRankJob(r.Cluster, "7001", []string{"a1", "a2"}, 4, true)
+	r.Set(signals.GPUTensorActive, 0.5, j.ranks...)
+	r.run(healthy)
+	j.stuck(j.world(), "running", j.but(1)...)
+	j.kill(1)
+	r.run(time.Minute)
+	r.Set(signals.GPUTensorActive, 0, j.ranks...)
+	began := time.Time{}
+	for range 40 {
+		r.run(r.Interval)
+		require.Equal(t, []string{"collective_stall rank_exited critical high gpu:a1/GPU1"}, r.verdicts())
+		if began.IsZero() {
+			began = r.last.Verdicts[0].StartedAt
+		}
+		require.Equal(t, began, r.last.Verdicts[0].StartedAt)
+	}
+}
