@@ -26,6 +26,10 @@ type rateMemory struct {
 // and speeds are lost by halves, so anything between 0.5 and 1 separates them.
 const rateBelow = 0.8
 
+// rateSamples is in how many samples a rate must be low: one may be read while
+// the link trains, or misread.
+const rateSamples = 2
+
 func newPortRate() *portRate {
 	return &portRate{
 		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState),
@@ -106,7 +110,7 @@ func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID) {
 	stamp := d.rate.rows[id].stamp
 	stands := m.streak.hold(low, stamp, v, expected)
 	d.ports[id] = m
-	if !stands {
+	if !stands || m.streak.windows < rateSamples {
 		return
 	}
 	f := Finding{

@@ -160,7 +160,13 @@ func (f *linkFamily) port(c *Case, p *portCase) (Hypothesis, bool) {
 	}
 	jobs, ended := c.Harmed(p.nic, p.since)
 	died := ended && (p.downNow || p.seconds > 0)
-	long := p.downNow && p.downFor >= f.opts.Interval && (p.events < 2 || p.downFor >= f.opts.FlapDown)
+	least := f.opts.Interval
+	if p.events >= 2 || len(jobs) == 0 {
+		// One that comes and goes is a flap for longer, and where no job
+		// waits, there is time to see whether the link only trains anew.
+		least = f.opts.FlapDown
+	}
+	long := p.downNow && p.downFor >= least
 	if !died && !long && (!p.downNow || !c.stalled(jobs)) {
 		return f.flap(c, p)
 	}

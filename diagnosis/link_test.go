@@ -110,6 +110,22 @@ func TestLinkDown(t *testing.T) {
 			},
 		},
 		{
+			name: "it trains anew where no job is", after: 5 * time.Minute,
+			setup: func(r *rig) { r.End("48213") },
+			fault: func(r *rig) {
+				drop(r, nic)
+				r.run(30 * time.Second)
+				restore(r, nic)
+			},
+			want: []string{single},
+		},
+		{
+			name: "it stays down where no job is", after: time.Minute,
+			setup: func(r *rig) { r.End("48213") },
+			fault: func(r *rig) { drop(r, nic) },
+			want:  []string{down}, also: []string{single},
+		},
+		{
 			name: "a port that was never active", after: 5 * time.Minute,
 			fault: func(r *rig) {
 				second := snaptest.NIC("gpu-003", "mlx5_0")

@@ -47,6 +47,14 @@ func TestNICDegraded(t *testing.T) {
 			},
 		},
 		{
+			name: "a rate that was misread once", after: 2 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.NICRate, 1.25e10, snaptest.NIC("gpu-007", "mlx5_3"))
+				r.run(15 * time.Second)
+				r.Set(signals.NICRate, 5e10, snaptest.NIC("gpu-007", "mlx5_3"))
+			},
+		},
+		{
 			name: "a slow link without any fact names nobody", after: 10 * time.Minute,
 			setup: func(r *rig) { ringWaits(r, "") },
 			fault: func(r *rig) { ringWaits(r, "gpu-007") },

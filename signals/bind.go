@@ -272,9 +272,9 @@ func (r *Reader) pairOf(c *compiled, ls promapi.Labels, host string) int32 {
 // targetOf returns the scrape target of a label set, -1 if its labels do not
 // tell.
 func (r *Reader) targetOf(ls promapi.Labels) int32 {
-	inst := ls.Get("instance")
+	inst := targetLabel(ls, instanceLabel)
 	if inst == "" {
 		return -1
 	}
-	return r.targets.indexOf(inst, ls.Get("job"))
+	return r.targets.indexOf(inst, targetLabel(ls, jobLabel))
 }

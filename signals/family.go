@@ -37,8 +37,8 @@ func families() []family {
 			// series are few and stay. Only what the newest scrape of a target
 			// had counts, or old operations would be averaged in.
 			name: "inspector_g1", extra: `coll_sn!=""`, slow: true,
-			shape: `label_replace(avg without (coll_sn, timestamp, pid, coll_timing_source) ($S and timestamp($S) == on (instance) group_left () ` +
-				`max by (instance) (timestamp($S))), "` + nameLabel + `", "$N", "", "")`,
+			shape: `label_replace(avg without (coll_sn, timestamp, pid, coll_timing_source) ($S and timestamp($S) == on (instance, exported_instance) group_left () ` +
+				`max by (instance, exported_instance) (timestamp($S))), "` + nameLabel + `", "$N", "", "")`,
 		},
 		{name: "infiniband", wait: time.Minute},
 		{name: "rdma", slow: true, wait: time.Minute},

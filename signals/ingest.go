@@ -171,12 +171,17 @@ func (r *Reader) sane(st *series, c *compiled, v float64) (float64, bool) {
 		}
 		return out * c.scale, ok
 	}
-	return v * c.scale, true
+	v *= c.scale
+	if c.limited && !c.Type.counts() && c.Type != Increment && !c.limit.holds(v) {
+		r.stats.note(c, noteRange)
+		return 0, false
+	}
+	return v, true
 }
 
 // counter reads a value that only grows. The rate over a gap is the average
-// over the gap. A fall, a boot of its host or a value that cannot be leaves the
-// interval unknown.
+// over the gap. A fall, a boot of its host, the way back after a misread value
+// or an increase that cannot be leaves the interval unknown.
 func (r *Reader) counter(st *series, c *compiled, samples []promapi.Sample) {
 	prevT, prevV := st.lastT, st.lastV
 	firstT := prevT
@@ -194,9 +199,16 @@ func (r *Reader) counter(st *series, c *compiled, samples []promapi.Sample) {
 			r.stats.note(c, noteSaturated)
 			broken = true
 		case prevT == 0:
-		case s.V < prevV || (boot > prevT && boot <= s.T):
+		case s.V < prevV:
 			r.stats.note(c, noteReset)
 			broken = true
+			if st.dip.from <= s.V || prevV > st.dip.from {
+				st.dip = dip{from: prevV, at: s.T}
+			}
+		case boot > prevT && boot <= s.T, st.dip.back(prevV, s.V, s.T):
+			r.stats.note(c, noteReset)
+			broken = true
+			st.dip = dip{}
 		default:
 			delta += s.V - prevV
 		}
@@ -226,6 +238,10 @@ func (r *Reader) counter(st *series, c *compiled, samples []promapi.Sample) {
 		}
 		rate *= c.scale
 		delta *= c.scale
+		if c.limited && !c.limit.holds(rate) {
+			r.stats.note(c, noteRange)
+			rate, delta = math.NaN(), math.NaN()
+		}
 	}
 	r.emit(st, c, row{t: prevT, v: rate, delta: delta, lo: rate, hi: rate})
 }

@@ -23,8 +23,21 @@ func TestLabelTraps(t *testing.T) {
 		want  signals.Entity
 		value float64
 	}{
-		"Hostname up to 4.8":           {[]string{`DCGM_FI_DEV_POWER_USAGE{gpu="3",Hostname="GPU-014.dc1.example",instance="10.0.0.1:9400"}`}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
-		"hostname since":               {[]string{`DCGM_FI_DEV_POWER_USAGE{gpu="3",hostname="gpu-014",instance="10.0.0.1:9400"}`}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"Hostname up to 4.8": {[]string{`DCGM_FI_DEV_POWER_USAGE{gpu="3",Hostname="GPU-014.dc1.example",instance="10.0.0.1:9400"}`}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"hostname since":     {[]string{`DCGM_FI_DEV_POWER_USAGE{gpu="3",hostname="gpu-014",instance="10.0.0.1:9400"}`}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"federated without honor_labels": {[]string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="3",exported_instance="gpu-014:9400",exported_job="dcgm",instance="prom-edge:9090",job="federate"}`,
+		}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"federated, by address": {[]string{
+			`node_uname_info{nodename="gpu-014",exported_instance="10.0.0.1:9100",exported_job="node",instance="prom-edge:9090",job="federate"}`,
+			`node_infiniband_physical_state_id{device="mlx5_3",port="1",exported_instance="10.0.0.1:9100",exported_job="node",instance="prom-edge:9090",job="federate"}`,
+		}, signals.NICPhysState, nic("gpu-014", "mlx5_3"), 7},
+		"a collector beside the exporter": {[]string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="3",exported_instance="localhost:9400",exported_job="dcgm",instance="gpu-014:8889",job="otel"}`,
+		}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"a process as instance": {[]string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="3",exported_instance="627cc493-f310-47de-96bd-71410b7dec09",exported_job="dcgm",instance="gpu-014:8889",job="otel"}`,
+		}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
 		"no host label but an address": {[]string{`node_uname_info{nodename="gpu-014",instance="10.0.0.1:9100"}`, `DCGM_FI_DEV_POWER_USAGE{gpu="3",instance="10.0.0.1:9400"}`}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
 		"the exporter's pod as host": {[]string{
 			`kube_pod_info{node="gpu-014",pod="dcgm-exporter-x7k2p",namespace="gpu-operator",host_ip="10.1.0.14",pod_ip="10.9.0.9",instance="ksm:8080"}`,
@@ -38,7 +51,7 @@ func TestLabelTraps(t *testing.T) {
 			`DCGM_FI_DEV_POWER_USAGE{gpu="5",UUID="GPU-0a11c2d4-77b0-4e5f-9f21-5d0c6a7e1b22",Hostname="gpu-014",instance="gpu-014:9400"}`,
 			mtime, inspector(`node="gpu-014",gpu="GPU0",` + node14),
 		}, signals.CollExecTime, gpu("gpu-014", "GPU5"), 7e-6},
-		"adapters with gaps in their numbers": {[]string{`node_infiniband_state_id{device="mlx5_11",port="1",` + node14 + `}`}, signals.NICState, nic("gpu-014", "mlx5_11"), 7},
+		"adapters with gaps in their numbers": {[]string{`node_infiniband_physical_state_id{device="mlx5_11",port="1",` + node14 + `}`}, signals.NICPhysState, nic("gpu-014", "mlx5_11"), 7},
 		"a slice of a GPU is no whole GPU": {[]string{
 			`DCGM_FI_DEV_POWER_USAGE{gpu="3",GPU_I_PROFILE="1g.10gb",GPU_I_ID="7",Hostname="gpu-014",instance="gpu-014:9400"}`,
 		}, signals.GPUPower, withDetail(gpu("gpu-014", "GPU3"), "mig7"), 7},

@@ -89,7 +89,7 @@ func (r *Reader) recordOf(st *series, c *compiled, ls promapi.Labels) record {
 	host := func() string { return firstOf(ls, col.host) }
 	switch c.Join {
 	case JoinUname:
-		rec.a, rec.b = clean(ls.Get("instance")), clean(ls.Get("nodename"))
+		rec.a, rec.b = clean(targetLabel(ls, instanceLabel)), clean(ls.Get("nodename"))
 	case JoinJobNode:
 		rec.a, rec.b = jobID(firstOf(ls, col.job)), host()
 	case JoinJobInfo:

@@ -28,6 +28,8 @@ type compiled struct {
 	rank     uint8 // of the dialect, and within it: lower wins
 	positive bool
 	steady   bool
+	limited  bool
+	limit    limit
 	columns  compiledColumns
 	where    []condition
 	re       *regexp.Regexp
@@ -57,6 +59,7 @@ func compileRules(dialects []Dialect) (*rulebook, error) {
 			for _, w := range append(append([]string(nil), d.Where...), rule.Where...) {
 				c.where = append(c.where, parseCondition(w))
 			}
+			c.limit, c.limited = limitOf(c.Signal)
 			c.columns = compileColumns(d.Columns, rule.Columns)
 			i := int16(len(b.rules))
 			if rule.Pattern {
@@ -203,7 +206,11 @@ func firstOf(ls promapi.Labels, names []string) string {
 			}
 			continue
 		}
-		if v := ls.Get(n); v != "" {
+		v := ls.Get(n)
+		if n == instanceLabel || n == jobLabel {
+			v = targetLabel(ls, n)
+		}
+		if v != "" {
 			return v
 		}
 	}

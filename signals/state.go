@@ -20,6 +20,7 @@ type series struct {
 	lastV float64 // its raw value
 	aux   int64   // dumped: the dump last taken; repaired: index of the repair
 	seen  int64   // time of the tick that last returned it, Unix ms
+	dip   dip     // counters: the last fall
 
 	slot  int32 // -1: bound, but leads nowhere
 	owner int32 // job on a GPU, -1 none

@@ -51,12 +51,54 @@ func TestCounterTraps(t *testing.T) {
 		"saturated is unknown, not unchanged":      {[]float64{4294967280, 4294967295, 4294967295, 4294967295}, []float64{nan, nan, nan, nan}},
 		"a rate over a gap is the average over it": {[]float64{0, 150, -1, 450}, []float64{nan, 10, nan, 10}},
 		"nothing is nothing":                       {[]float64{7, 7, 7, 7}, []float64{nan, 0, 0, 0}},
+		"misread for a scrape is no increase":      {[]float64{900, 0, 900, 1050}, []float64{nan, nan, nan, 10}},
+		"misread for a while is no increase":       {[]float64{900, 0, 0, 915, 1065}, []float64{nan, nan, 0, nan, 10}},
+		"anew, and past where it was by and by":    {[]float64{150, 0, 75, 150, 225}, []float64{nan, nan, 5, nan, 5}},
+		"misread twice":                            {[]float64{900, 30, 0, 900, 1050}, []float64{nan, nan, nan, nan, 10}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var s scrapes
 			s.add(wait, len(c.raw), func(i int) (float64, bool) { return c.raw[i], c.raw[i] >= 0 })
 			got := values(t, &s, len(c.raw), signals.NICTransmitWait, nic("gpu-014", "mlx5_3"))
+			for i := range c.want {
+				if math.IsNaN(c.want[i]) {
+					require.True(t, math.IsNaN(got[i]), "scrape %d: %v", i, got)
+				} else {
+					require.InDelta(t, c.want[i], got[i], 1e-9, "scrape %d: %v", i, got)
+				}
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	port := func(name string) string {
+		return `node_infiniband_` + name + `{device="mlx5_3",port="1",` + node14 + `}`
+	}
+	nan := math.NaN()
+	wide := float64(1 << 32) // a register of 32 bits that became one of 64
+	cases := map[string]struct {
+		series string
+		id     signals.ID
+		raw    []float64
+		want   []float64
+	}{
+		"no state":                  {port("state_id"), signals.NICState, []float64{4, 0, 255, 1}, []float64{4, nan, nan, 1}},
+		"no rate, and other blanks": {port("rate_bytes_per_second"), signals.NICRate, []float64{5e10, 65535, 1.8446744073709552e19, 1.25e10, 0}, []float64{5e10, nan, nan, 1.25e10, 0}},
+		"falls of a link":           {port("link_downed_total"), signals.NICLinkDowned, []float64{3, 3 + wide, 3 + wide, 18 + wide}, []float64{nan, nan, 0, 1}},
+		"errors":                    {port("symbol_error_total"), signals.NICSymbolErrors, []float64{0, 150, 150 + wide, 300 + wide}, []float64{nan, 10, nan, 10}},
+		"more than all of the time": {`node_pressure_cpu_waiting_seconds_total{` + node14 + `}`, signals.HostCPUPressure, []float64{0, 3, 3000, 3003}, []float64{nan, 0.2, nan, 0.2}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := nic("gpu-014", "mlx5_3")
+			if c.id == signals.HostCPUPressure {
+				e = host("gpu-014")
+			}
+			var s scrapes
+			s.add(c.series, len(c.raw), func(i int) (float64, bool) { return c.raw[i], true })
+			got := values(t, &s, len(c.raw), c.id, e)
 			for i := range c.want {
 				if math.IsNaN(c.want[i]) {
 					require.True(t, math.IsNaN(got[i]), "scrape %d: %v", i, got)
