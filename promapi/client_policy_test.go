@@ -162,7 +162,7 @@ func TestMetrics(t *testing.T) {
 	c := f.client(func(c *Config) { c.Metrics, c.Limits.StatsEvery = m, 1 })
 	_, err := instant(t, c)
 	require.Error(t, err)
-	require.Equal(t, "1", f.requests()[0].form.Get("stats"))
+	require.Equal(t, "true", f.requests()[0].form.Get("stats"))
 	require.Equal(t, 1.0, testutil.ToFloat64(m.samples))
 	require.Equal(t, 1.0, testutil.ToFloat64(m.warnings))
 	require.Equal(t, 1.0, testutil.ToFloat64(m.partial))

@@ -71,7 +71,9 @@ func (c *Client) query(ctx context.Context, path string, args url.Values, dst *R
 	dst.Reset()
 	err := c.flights.do(ctx, path+"?"+args.Encode(), dst, func() error {
 		if n := c.cfg.Limits.StatsEvery; n > 0 && c.queries.Add(1)%uint64(n) == 0 {
-			args.Set("stats", "1")
+			// "1" earns a warning since Prometheus 3.16, and an answer with a
+			// warning is not whole.
+			args.Set("stats", "true")
 		}
 		d := c.decoders.Get().(*decoder)
 		defer c.release(d)

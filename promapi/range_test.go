@@ -155,3 +155,14 @@ func TestExpensiveSlicesAreHalvedOnce(t *testing.T) {
 	require.Equal(t, promapi.ClassTooExpensive, promapi.ClassOf(c.Range(t.Context(), "m", w, &got)))
 	require.EqualValues(t, 5, requests.Load(), "no second halving")
 }
+
+// To ask a server what a query cost must not earn a warning, for then every
+// twentieth answer would seem to be in part only.
+func TestAskingForTheCostIsNoWarning(t *testing.T) {
+	c := client(t, history(t).URL, promapi.Limits{StatsEvery: 1})
+	var res promapi.Result
+	require.NoError(t, c.Instant(t.Context(), "m[1m]", time.UnixMilli(hour), &res))
+	require.Empty(t, res.Warnings)
+	require.NotEmpty(t, res.Refs)
+	require.NoError(t, c.Range(t.Context(), "m", promapi.Window{Start: time.UnixMilli(0), End: time.UnixMilli(hour), Step: time.Minute}, &res))
+}
