@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"math"
 	"time"
 
 	"github.com/collwatch/collwatch/promapi"
@@ -77,11 +76,12 @@ func (r *Reader) begin(at time.Time, warming bool) {
 			q.src.epoch, q.src.state = e, q.src.state[:0]
 		}
 		q.src.grow(q.src.in.Len())
-		from := int64(math.MinInt64)
-		if warming && q.custom < 0 && q.family.shape == "" {
-			from = r.now - q.window.Milliseconds()
+		a := answer{src: q.src, family: q.family.name, res: &q.res, q: q, to: r.now}
+		if warming && q.plain() {
+			q.cut(r.now-q.window.Milliseconds(), r.now)
+			a.pieces = q.pieces
 		}
-		r.answers = append(r.answers, answer{src: q.src, family: q.family.name, res: &q.res, q: q, from: from, to: r.now})
+		r.answers = append(r.answers, a)
 	}
 }
 

@@ -67,24 +67,33 @@ func (b *rulebook) metricsOf(name string, allowed func(c *compiled) bool) []stri
 // query builds the text for a window. Windows repeat, so that a server (or the
 // embedded engine) recognises the query.
 func (f *family) query(metrics []string, selector string, window time.Duration) string {
-	matchers := ""
-	var matchersSb71 strings.Builder
-	for _, m := range []string{f.extra, selector} {
-		if m = strings.Trim(strings.TrimSpace(m), "{}"); m != "" {
-			matchersSb71.WriteString("," + m)
-		}
-	}
-	matchers += matchersSb71.String()
 	if f.shape == "" {
-		names := strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`)
-		return `{__name__=~"` + names + `"` + matchers + "}[" + promDuration(window) + "]"
+		return f.selector(metrics, selector) + "[" + promDuration(window) + "]"
 	}
+	matchers := f.matchers(selector)
 	parts := make([]string, len(metrics))
 	for i, m := range metrics {
 		sel := m + "{" + strings.TrimPrefix(matchers, ",") + "}"
 		parts[i] = strings.NewReplacer("$S", sel, "$N", m).Replace(f.shape)
 	}
 	return strings.Join(parts, " or ")
+}
+
+// selector selects the series of a family.
+func (f *family) selector(metrics []string, selector string) string {
+	names := strings.ReplaceAll(strings.Join(metrics, "|"), `\`, `\\`)
+	return `{__name__=~"` + names + `"` + f.matchers(selector) + "}"
+}
+
+// matchers are those beside the name, each after a comma.
+func (f *family) matchers(selector string) string {
+	var b strings.Builder
+	for _, m := range []string{f.extra, selector} {
+		if m = strings.Trim(strings.TrimSpace(m), "{}"); m != "" {
+			b.WriteString("," + m)
+		}
+	}
+	return b.String()
 }
 
 // promDuration writes whole seconds as PromQL does.

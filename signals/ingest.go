@@ -3,7 +3,6 @@ package signals
 import (
 	"fmt"
 	"math"
-	"sort"
 
 	"github.com/collwatch/collwatch/promapi"
 )
@@ -17,18 +16,18 @@ type answer struct {
 	res    *promapi.Result
 	q      *query
 	// Samples after to belong to another tick. Of history, of which many ticks are
-	// read at once, a series without a sample after from would not be in the answer
-	// of this one.
-	from, to int64
+	// read at once, pieces are what the answer of this one would have been.
+	to     int64
+	pieces []piece
 }
 
-// has says that a series with these samples is in the tick's own answer.
-func (a *answer) has(samples []promapi.Sample) bool {
-	if a.from == math.MinInt64 {
-		return true
+// of returns the samples of a series, none if it is not in the tick's own answer.
+func (a *answer) of(i int) []promapi.Sample {
+	if a.pieces == nil {
+		return a.res.Of(i)
 	}
-	n := sort.Search(len(samples), func(i int) bool { return samples[i].T > a.to })
-	return n > 0 && samples[n-1].T > a.from
+	p := a.pieces[i]
+	return a.res.Samples[p.lo:p.hi]
 }
 
 // firstPass binds what is new, and reads relations, files and changes of
@@ -41,7 +40,8 @@ func (r *Reader) firstPass(a *answer) {
 			"%d series of family %s are more than %d: raise max_series or narrow the selector", n, a.family, r.opts.MaxSeries)}
 	}
 	for i, ref := range res.Refs {
-		if !a.has(res.Of(i)) {
+		samples := a.of(i)
+		if len(samples) == 0 {
 			continue
 		}
 		st := a.src.at(ref)
@@ -56,7 +56,7 @@ func (r *Reader) firstPass(a *answer) {
 		st.seen = a.to
 		c := &r.book.rules[st.rule]
 		if c.Join != JoinNone {
-			r.join(st, c, a, ref, res.Of(i))
+			r.join(st, c, a, ref, samples)
 		}
 	}
 }
@@ -67,7 +67,11 @@ func (r *Reader) secondPass(a *answer) {
 	res := a.res
 	for i, ref := range res.Refs {
 		st := &a.src.state[ref]
-		if st.rule < 0 || !a.has(res.Of(i)) {
+		if st.rule < 0 {
+			continue
+		}
+		samples := a.of(i)
+		if len(samples) == 0 {
 			continue
 		}
 		if st.epoch != r.ident.epoch {
@@ -78,7 +82,7 @@ func (r *Reader) secondPass(a *answer) {
 		}
 		r.dumps.groups[st.dump].seenTick = r.tick
 		v, known := st.lastV, st.lastT != 0
-		for _, s := range res.Of(i) {
+		for _, s := range samples {
 			if s.T <= st.lastT || s.T > a.to {
 				continue
 			}
@@ -95,11 +99,14 @@ func (r *Reader) thirdPass(a *answer) {
 	res := a.res
 	for i, ref := range res.Refs {
 		st := &a.src.state[ref]
-		if st.rule < 0 || !a.has(res.Of(i)) {
+		if st.rule < 0 {
+			continue
+		}
+		samples := a.of(i)
+		if len(samples) == 0 {
 			continue
 		}
 		c := &r.book.rules[st.rule]
-		samples := res.Of(i)
 		for len(samples) > 0 && samples[0].T <= st.lastT {
 			samples = samples[1:]
 		}

@@ -59,6 +59,11 @@ type Options struct {
 	// Known are jobs of an earlier run, so that FirstSeen survives a restart.
 	Known []JobMark
 
+	// ReadAhead reads history in larger chunks, and one while the one before it
+	// is looked at: for commands, which may take the memory that a daemon which
+	// starts should not.
+	ReadAhead bool
+
 	// KeepInterner forbids the Reader to renew the interners of its queriers.
 	// Set it if anybody else holds Refs between two reads.
 	KeepInterner bool

@@ -66,6 +66,8 @@ type query struct {
 	names  []string
 	res    promapi.Result
 	err    error
+	coming coming  // of history only
+	pieces []piece // of history only: what this tick sees of res
 
 	expr     string
 	window   time.Duration

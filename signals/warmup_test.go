@@ -2,11 +2,13 @@ package signals_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
 	"github.com/collwatch/collwatch/internal/embedprom"
 	"github.com/collwatch/collwatch/promapi"
@@ -61,4 +63,65 @@ func TestLongHistoryIsReadInFewQueries(t *testing.T) {
 	}))
 	require.Len(t, one, n)
 	require.Less(t, 20*quick.asked.Load(), slow.asked.Load(), "%d queries instead of %d", quick.asked.Load(), slow.asked.Load())
+	t.Run("reading ahead", func(t *testing.T) {
+		early := &counting{Querier: db.Querier()}
+		same(t, one, ahead(t, early, length, step))
+		require.Less(t, 2*early.asked.Load(), quick.asked.Load(), "%d queries instead of %d", early.asked.Load(), quick.asked.Load())
+	})
+	t.Run("a server with a limit", func(t *testing.T) {
+		small := &strict{Querier: db.Querier(), most: 30_000}
+		same(t, one, ahead(t, small, length, step))
+		require.Positive(t, small.refused.Load())
+	})
+}
+
+func same(t *testing.T, want, got []string) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, lines(want[i]), lines(got[i]), "tick %d", i)
+	}
+}
+
+// ahead reads history as commands do and returns the ticks.
+func ahead(t *testing.T, q promapi.Querier, length, step time.Duration) (out []string) {
+	t.Helper()
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	r, err := signals.NewReader(signals.Options{Interval: step, ReadAhead: true}, map[string]promapi.Querier{"prom": q})
+	require.NoError(t, err)
+	require.NoError(t, r.WarmUp(t.Context(), unix(t0), unix(t0).Add(length), step, func(s *signals.Snapshot) error {
+		out = append(out, frames(s))
+		return nil
+	}))
+	return out
+}
+
+// strict is a source that refuses answers of more than most samples.
+type strict struct {
+	promapi.Querier
+
+	most    int
+	refused atomic.Int64
+}
+
+// Instant implements promapi.Querier.
+func (s *strict) Instant(ctx context.Context, expr string, at time.Time, dst *promapi.Result) error {
+	err := s.Querier.Instant(ctx, expr, at, dst)
+	if err == nil && len(dst.Samples) > s.most {
+		s.refused.Add(1)
+		return &promapi.Error{Class: promapi.ClassTooExpensive, Source: "prom", Msg: "query processing would load too many samples into memory"}
+	}
+	return err
+}
+
+// Whoever stops reading history does not leave the chunk on its way behind.
+func TestHistoryThatIsReadAheadCanBeLeft(t *testing.T) {
+	db, err := embedprom.Open(embedprom.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	r, err := signals.NewReader(signals.Options{ReadAhead: true}, map[string]promapi.Querier{"prom": db.Querier()})
+	require.NoError(t, err)
+	enough := errors.New("enough")
+	require.ErrorIs(t, r.WarmUp(t.Context(), unix(t0), unix(t0).Add(time.Hour), time.Minute, func(*signals.Snapshot) error { return enough }), enough)
 }

@@ -66,7 +66,13 @@ func assemble(cfg *config.Config, sources map[string]promapi.Querier, manager *i
 		return nil, err
 	}
 	opts.signals.Known = known
+	return assembleWith(opts, cfg, sources, manager)
+}
+
+// assembleWith is assemble with settings of its own.
+func assembleWith(opts *options, cfg *config.Config, sources map[string]promapi.Querier, manager *incidents.Manager) (*assembly, error) {
 	a := &assembly{opts: opts}
+	var err error
 	if a.reader, err = signals.NewReader(opts.signals, sources); err != nil {
 		return nil, fmt.Errorf("signals: %w", err)
 	}

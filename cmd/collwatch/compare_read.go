@@ -83,7 +83,7 @@ func readRecord(ctx context.Context, cfg *config.Config, p *past, o operand, bar
 	}
 	only(&opts, compare.Signals())
 	step := readStep(s, opts.Dump)
-	opts.Interval = step
+	opts.Interval, opts.ReadAhead = step, true
 	r, err := signals.NewReader(opts, p.sources)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("signals: %w", err))

@@ -37,9 +37,10 @@ func BenchmarkDay(b *testing.B) {
 	defer server.Close()
 	file := filepath.Join(b.TempDir(), "collwatch.toml")
 	require.NoError(b, os.WriteFile(file, []byte("[[source]]\nname = \"p\"\nurl = \""+server.URL+"\"\n"), 0o600))
+	page := filepath.Join(b.TempDir(), "report.html")
 	for name, args := range map[string][]string{
 		"compare": {"compare", "--config", file, "--baseline", "48213", "--candidate", "48300"},
-		"report":  {"report", "--config", file, "--job", "48213", "--out", filepath.Join(b.TempDir(), "report.html")},
+		"report":  {"report", "--config", file, "--job", "48213", "--out", page},
 	} {
 		b.Run(name, func(b *testing.B) {
 			defer cpu(b)()
@@ -50,4 +51,8 @@ func BenchmarkDay(b *testing.B) {
 			}
 		})
 	}
+	// What is quick because it read nothing is no result.
+	written, err := os.ReadFile(page)
+	require.NoError(b, err)
+	require.Contains(b, string(written), "AllReduce")
 }

@@ -115,7 +115,12 @@ func reportStep(s span, configured, asked time.Duration) time.Duration {
 
 // makeReport replays the engine over the span and looks over its shoulder.
 func makeReport(ctx context.Context, cfg *config.Config, p *past, job string, s span, bar *progress) (*report.Report, error) {
-	a, err := assemble(cfg, p.sources, nil)
+	opts, err := assembleOptions(cfg)
+	if err != nil {
+		return nil, usageError(err)
+	}
+	opts.signals.ReadAhead = true
+	a, err := assembleWith(opts, cfg, p.sources, nil)
 	if err != nil {
 		return nil, usageError(err)
 	}
