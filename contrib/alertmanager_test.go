@@ -140,6 +140,16 @@ func TestExampleInhibition(t *testing.T) {
 	require.True(t, c.inhibited(t, nicAlert, raw), "the diagnosis silences the raw alert")
 	require.False(t, c.inhibited(t, raw, nicAlert), "never the other way round")
 	require.False(t, c.inhibited(t, nicAlert, with(raw, "job_id", "7")))
+	flap := with(raw, "alertname", "CollwatchLinkFlap", "class", "link_flap", "suspect_kind", "link", "scope", "job")
+	require.True(t, c.inhibited(t, nicAlert, flap), "another raw alert about the component that the diagnosis names")
+	require.False(t, c.inhibited(t, nicAlert, with(flap, "suspect_device", "mlx5_4")))
+	require.False(t, c.inhibited(t, nicAlert, with(flap, "cluster", "beta")))
+	nobody, rawNobody := with(nicAlert), with(flap)
+	for _, l := range []labelSet{nobody, rawNobody} {
+		delete(l, "suspect_node")
+		delete(l, "suspect_device")
+	}
+	require.False(t, c.inhibited(t, nobody, rawNobody), "who names nobody silences nothing else")
 	require.True(t, c.inhibited(t, nicAlert, step), "infrastructure silences the alerts of its job")
 	require.False(t, c.inhibited(t, nicAlert, with(step, "job_id", "7")))
 	require.False(t, c.inhibited(t, with(nicAlert, "owner_domain", "workload"), step))
