@@ -2,8 +2,7 @@ package rules
 
 import "time"
 
-// selfDelivery are the alerts on what leaves the daemon: alerts, messages,
-// state, configuration.
+// selfDelivery are the alerts on alerts and messages that do not arrive.
 func (b *builder) selfDelivery() []selfAlert {
 	target := map[string]string{"target": "am0:9093"}
 	return []selfAlert{
@@ -42,6 +41,12 @@ func (b *builder) selfDelivery() []selfAlert {
 			quiet: []sample{own("collwatch_slack_queue_length", map[string]string{"channel": "C1"}, minuteSteps("0", "4", 20, 3, 30))}, look: "a limit on messages for three minutes",
 			at: 40, clear: 55, labels: here("channel", "C1"), value: 4,
 		},
+	}
+}
+
+// selfState are the alerts on what must outlive a restart.
+func (b *builder) selfState() []selfAlert {
+	return []selfAlert{
 		{
 			name: "StateNotSaved", severity: "warning", hold: b.o.Interval,
 			expr:    "sum by (instance, job, file) (increase(collwatch_state_save_failures_total[15m])) > 0",
@@ -65,6 +70,12 @@ func (b *builder) selfDelivery() []selfAlert {
 			},
 			look: "a restart with its state", at: 30, clear: 90, labels: here("file", "incidents"), value: 1,
 		},
+	}
+}
+
+// selfFleet are the alerts on what differs between daemons, or between disk and memory, and on the exporters.
+func (b *builder) selfFleet() []selfAlert {
+	return []selfAlert{
 		{
 			name: "ConfigNotLoaded", severity: "warning", hold: 5 * time.Minute,
 			expr:    "min by (instance, job) (collwatch_config_last_reload_successful) == 0",
