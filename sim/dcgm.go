@@ -94,69 +94,28 @@ func (h *Host) collect() {
 }
 
 func (g *GPU) sample() {
-	h := g.host.c.shape.Healthy
 	s := &g.snap
-	rng := g.host.rng
-	noise := g.host.c.opt.Noise.GaugeCV
-	clock, util, tensor, dram, sm, power, heat := 345.0, 0.0, 0.0, 0.0, 0.0, h.IdlePower, -30.0
-	reasons, memory := 1.0, 3.0
-	busy := h.MemoryMiB
-	switch g.state {
-	case gpuTraining:
-		j := g.host.job
-		b := g.busy
-		clock, util, reasons, memory = h.ClockMHz*g.Clock, h.Util, h.Reasons, busy
-		tensor, dram, sm = h.Tensor*b, h.DRAM*(0.15+0.85*b), 0.17+(h.SMActive-0.17)*b
-		if j != nil {
-			tensor, dram, sm = tensor*j.TensorFactor, dram*j.DRAMFactor, min(1, sm*j.SMFactor)
-		}
-		power = h.WaitPower + (h.Power-h.WaitPower)*b*math.Pow(g.Clock, 2.2)*g.Power
-		heat = 20 * (min(1.1, b) - 1) * 0.5
-	case gpuWaiting:
-		clock, util, sm, dram, power, reasons, memory, heat = h.ClockMHz*1.05, 100, 0.17, 0.003, h.WaitPower, 0, busy, -20
-		noise = min(noise, 0.01)
-	case gpuStuck:
-		memory = busy
-	case gpuIO:
-		util, power, memory, clock, reasons = 3, h.IdlePower*1.7, busy, h.ClockMHz*0.8, 0
-		if g.Index == 0 && g.host.job != nil && g.host.job.hosts[0] == g.host {
-			util = 40
-		}
-	case gpuInit:
-		age := 90.0
-		if g.host.job != nil {
-			age = float64(g.host.c.now-g.host.job.start) / 1000
-		}
-		util, power, clock, reasons = 100*rng.Float64(), 110+90*rng.Float64(), h.ClockMHz, 0
-		memory = min(1, age/90) * busy * 0.96
-		sm = util / 100 * 0.3
-	case gpuIdle:
-	}
-	if g.Reasons >= 0 && g.state == gpuTraining {
-		reasons = g.Reasons
-	}
-	if g.Memory >= 0 {
-		memory = g.Memory
-	}
-	s[fSMClock] = math.Round(clock/15*factor(rng, 0.003)) * 15
+	rng, now := g.host.rng, g.work()
+	s[fSMClock] = math.Round(now.clock/15*factor(rng, 0.003)) * 15
 	s[fMemClock] = 2619
-	s[fTemp] = math.Round(h.Temp + g.HeatC + heat + 0.7*g.tempX.next(rng, 0.9, 0))
-	s[fMemTemp] = math.Round(h.MemTemp + g.MemHeatC + heat + 0.7*rng.NormFloat64())
-	s[fPower] = power * factor(rng, noise)
+	h := g.host.c.shape.Healthy
+	s[fTemp] = math.Round(h.Temp + g.HeatC + now.heat + 0.7*g.tempX.next(rng, 0.9, 0))
+	s[fMemTemp] = math.Round(h.MemTemp + g.MemHeatC + now.heat + 0.7*rng.NormFloat64())
+	s[fPower] = now.power * factor(rng, now.noise)
 	s[fEnergy] = math.Round(g.energy)
-	s[fUtil] = math.Round(min(100, max(0, util+0.5*rng.NormFloat64())))
+	s[fUtil] = math.Round(min(100, max(0, now.util+0.5*rng.NormFloat64())))
 	if g.state == gpuWaiting {
 		s[fUtil] = 100
 	}
 	s[fReplay] = g.replays
 	s[fXid] = g.Xid
-	s[fFBUsed], s[fFBFree] = math.Round(memory), math.Round(busy*1.1-memory)
-	s[fNVLinkRate] = math.Round(25000 * tensor * rng.Float64())
-	s[fGREngine] = util / 100
-	s[fTensor] = round3(tensor * factor(rng, noise))
-	s[fDRAM] = round3(dram * factor(rng, noise))
-	s[fSMActive] = round3(min(1, sm*factor(rng, noise)))
-	s[fReasons] = reasons
+	s[fFBUsed], s[fFBFree] = math.Round(now.memory), math.Round(h.MemoryMiB*1.1-now.memory)
+	s[fNVLinkRate] = math.Round(25000 * now.tensor * rng.Float64())
+	s[fGREngine] = now.util / 100
+	s[fTensor] = round3(now.tensor * factor(rng, now.noise))
+	s[fDRAM] = round3(now.dram * factor(rng, now.noise))
+	s[fSMActive] = round3(min(1, now.sm*factor(rng, now.noise)))
+	s[fReasons] = now.reasons
 	s[fPCIeGen], s[fPCIeWidth] = 5, g.Width
 	if g.state == gpuIdle {
 		s[fPCIeGen] = 1

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -39,8 +42,29 @@ func coverageCommand(app *kingpin.Application) (string, action) {
 			enc.SetIndent("", "  ")
 			return enc.Encode(c)
 		}
+		if !seesAnything(c) {
+			fmt.Fprintf(e.stderr, "%s has no series of any known exporter at %s (%s ago, global.query_offset). "+
+				"Is it the server that scrapes the GPU nodes, does [signals] selector fit, and have scrapes begun?\n",
+				sourceNames(cfg), c.Time.UTC().Format(time.RFC3339), cfg.Global.QueryOffset)
+		}
 		return c.WriteText(e.stdout)
 	}
+}
+
+// seesAnything says whether any signal of the cluster is there. That targets
+// are up is known of every Prometheus.
+func seesAnything(c *signals.Coverage) bool {
+	return slices.ContainsFunc(c.Signals, func(s signals.SignalCoverage) bool {
+		return s.Dialect != "" && s.Entities > 0 && s.Signal != "target_up"
+	})
+}
+
+func sourceNames(cfg *config.Config) string {
+	names := make([]string, len(cfg.Sources))
+	for i := range cfg.Sources {
+		names[i] = cfg.Sources[i].Name
+	}
+	return strings.Join(names, ", ")
 }
 
 // looks is how many evaluations a coverage report needs: units are decided by

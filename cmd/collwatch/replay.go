@@ -94,11 +94,17 @@ func replay(ctx context.Context, e *env, f *replayFlags) error {
 			return fmt.Errorf("warm-up: %w", err)
 		}
 	}
+	return play(ctx, e, a, cfg.Global.Interval.Std(), from, to, *f.format)
+}
+
+// play evaluates the time from one instant to another, prints what happened,
+// and says at the end how it went.
+func play(ctx context.Context, e *env, a *assembly, interval time.Duration, from, to time.Time, format string) error {
 	out := bufio.NewWriter(e.stdout)
-	p := &eventPrinter{out: out, format: *f.format, renderer: &a.opts.renderer}
+	p := &eventPrinter{out: out, format: format, renderer: &a.opts.renderer}
 	ticks, failed := 0, 0
 	began := time.Now()
-	err = a.engine.Replay(ctx, from, to, cfg.Global.Interval.Std(), func(t engine.Tick) error {
+	err := a.engine.Replay(ctx, from, to, interval, func(t engine.Tick) error {
 		ticks++
 		if t.Err != nil {
 			failed++
