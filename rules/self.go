@@ -23,12 +23,12 @@ type selfAlert struct {
 	expr           string
 	hold           time.Duration
 	summary, next  string
-	cite          string
-	fire, quiet   []sample
-	look          string // the look-alike in words
-	at, clear     int
-	labels        map[string]string // of the row, instance and job apart
-	value         float64
+	cite           string
+	fire, quiet    []sample
+	look           string // the look-alike in words
+	at, clear      int
+	labels         map[string]string // of the row, instance and job apart
+	value          float64
 	// always says that the alert never ends, and has no quiet case.
 	always bool
 }
