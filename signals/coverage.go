@@ -63,6 +63,8 @@ type ClassCoverage struct {
 	Missing [][]string `json:"missing,omitempty"`
 	Enable  []string   `json:"enable,omitempty"`
 	Beside  string     `json:"beside,omitempty"`
+	// Partly are inputs that are there, but not everywhere.
+	Partly []PartCoverage `json:"partly,omitempty"`
 }
 
 // Shortage is a host that shows less than expected.
@@ -117,7 +119,7 @@ func (r *Reader) countSlots() *slotCounts {
 	n := &slotCounts{rows: map[noteKey]*slotCount{}, things: map[Kind]map[Entity]bool{}, perHost: map[Kind]map[string]int{}, customs: map[string]bool{}}
 	for i := range r.slots {
 		s := &r.slots[i]
-		if s.lastT == 0 || r.now-s.lastT > freshFor.Milliseconds() {
+		if s.lastT == 0 || s.blank || r.now-s.lastT > freshFor.Milliseconds() {
 			continue
 		}
 		e := r.entities.Of(s.entity)
@@ -278,6 +280,9 @@ func (r *Reader) classRows(n *slotCounts) []ClassCoverage {
 				c.Level = LevelBlind
 				c.Missing, c.Enable = blind, hints
 			}
+		}
+		if c.Level != LevelBlind {
+			c.Partly = n.partly(req.Full)
 		}
 		out = append(out, c)
 	}

@@ -34,6 +34,9 @@ func (c *Coverage) WriteText(w io.Writer) error {
 		for _, m := range k.Missing {
 			missing = append(missing, strings.Join(m, " or "))
 		}
+		for i := range k.Partly {
+			missing = append(missing, k.Partly[i].String())
+		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\n", k.Class, k.Level, strings.Join(missing, "; "))
 	}
 	if err := tw.Flush(); err != nil {

@@ -7,6 +7,7 @@ import "math"
 type row struct {
 	t, dump          int64
 	v, delta, lo, hi float64
+	blank            bool // the counter stands at its end and tells nothing
 }
 
 // betterFor is how long a dialect that fell silent still keeps worse ones
@@ -73,7 +74,7 @@ func (s *slot) take(st *series, c *compiled, w row) {
 	if s.known && s.wasV != w.v && !math.IsNaN(w.v) && !math.IsNaN(s.wasV) {
 		s.changed = w.t
 	}
-	s.rank, s.dialect, s.lastT, s.lastV, s.bytes = c.rank, uint8(c.dialect), w.t, w.v, st.bytes
+	s.rank, s.dialect, s.lastT, s.lastV, s.bytes, s.blank = c.rank, uint8(c.dialect), w.t, w.v, st.bytes, w.blank
 }
 
 // merge decides between the row that a slot has in this tick and another.

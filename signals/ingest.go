@@ -250,7 +250,7 @@ func (r *Reader) counter(st *series, c *compiled, samples []promapi.Sample) {
 			rate, delta = math.NaN(), math.NaN()
 		}
 	}
-	r.emit(st, c, row{t: prevT, v: rate, delta: delta, lo: rate, hi: rate})
+	r.emit(st, c, row{t: prevT, v: rate, delta: delta, lo: rate, hi: rate, blank: c.Saturates && prevV == saturated})
 }
 
 // increment reads a value that holds what was added since the sample before.

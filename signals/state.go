@@ -46,6 +46,7 @@ type slot struct {
 	wasBytes   float32
 	known      bool
 	grouped    bool  // known to groups
+	blank      bool  // its newest row tells nothing
 	betterT    int64 // newest sample of the best dialect
 	entity     EntityID
 	row        int32
