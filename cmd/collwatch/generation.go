@@ -170,6 +170,7 @@ func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) erro
 	if w := g.cfg.Global.WarmUp.Std(); w > 0 && !g.warm {
 		end := time.Now().Add(-offset).Truncate(interval)
 		start := time.Now()
+		g.log.Info("reading history; the first evaluation follows", "history", w)
 		if err := g.asm.engine.WarmUp(ctx, end.Add(-w), end, interval); err != nil && ctx.Err() == nil {
 			// Baselines then form from live samples: later, but no worse.
 			g.log.Warn("history cannot be read; baselines start empty", "err", err)
