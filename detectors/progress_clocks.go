@@ -123,6 +123,17 @@ func (d *progress) readFiles(t *Tick) {
 		}
 		p.file(written, f.Stamp[i])
 	}
+	// A log that is turned into series has no file with a time: its sequence
+	// numbers come in on and on, and tell by standing that nothing new does.
+	f = t.Frame(signals.CollSequence)
+	for i := range f.Len() {
+		if e := t.Entities.Of(f.Entity[i]); e.Detail != "" || len(f.Changed) <= i {
+			continue // the plugin's: it has a clock of its own
+		}
+		if p := d.of(t, f.Entity[i]); p != nil {
+			p.file(f.Changed[i], f.Stamp[i])
+		}
+	}
 	for _, id := range []signals.ID{signals.CollExecTime, signals.P2PExecTime} {
 		f := t.Frame(id)
 		for i := range f.Len() {

@@ -95,7 +95,7 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 	h.AffectedHosts, h.AffectedGPUs = len(job.Hosts), len(job.GPUs)
 	h.Hosts, h.Needs = []string{host}, []signals.ID{signals.CollExecTime}
 	here, windows := 0, late[0].Windows
-	for _, g := range job.GPUs {
+	for _, g := range slices.Concat(job.GPUs, job.Ranks) {
 		if g.Host == host {
 			here++
 		}
@@ -118,9 +118,8 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 			h.Confidence = Medium
 		}
 	case len(late) == 1 && len(late[0].Alike) == 0:
-		gpu := late[0].Entity.Thing()
 		h.Confidence = Medium
-		h.Suspects, h.TieSet = []Suspect{{Kind: "gpu", Node: host, Device: gpu.Device, Score: 1}}, 1
+		h.Suspects, h.TieSet = []Suspect{memberSuspect(late[0].Entity.Thing(), 1)}, 1
 	case len(alike) >= here:
 		if windows < c.opts.HostWindows {
 			return h, false

@@ -186,7 +186,7 @@ func (r *Reader) commEntity(c *compiled, e *Entity, ls promapi.Labels, rawHost s
 	} else if dev := firstOf(ls, col.device); dev != "" {
 		e.Device = gpuDevice(strings.TrimPrefix(dev, rawHost+"-"))
 		if digitsOnly(strings.TrimPrefix(dev, rawHost+"-")) && strings.HasPrefix(dev, rawHost+"-") {
-			e.Device = "pid" + strings.TrimPrefix(dev, rawHost+"-")
+			e.Device = pidPrefix + strings.TrimPrefix(dev, rawHost+"-")
 		}
 		e.Device = r.ident.indexOf(e.Host, r.namedJob(c, ls), e.Device)
 	} else {

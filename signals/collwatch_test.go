@@ -127,7 +127,7 @@ func TestThingOfAProcess(t *testing.T) {
 	require.Equal(t, comm.Thing(), comm.Thing().Thing())
 	comm.Device = "member3"
 	require.Equal(t, signals.Entity{Kind: signals.KindRank, Host: "n1", Job: "7", Comm: "c", Device: "member3"}, comm.Thing())
-	for _, gpu := range []string{"GPU3", "rankled", "rank", "process1", "pid12", "mlx5_3"} {
+	for _, gpu := range []string{"GPU3", "rankled", "rank", "process1", "pidx", "mlx5_3"} {
 		comm.Device = gpu
 		require.Equal(t, signals.KindGPU, comm.Thing().Kind, gpu)
 	}

@@ -79,10 +79,11 @@ const (
 	rankPrefix   = "rank"
 	procPrefix   = "proc"
 	memberPrefix = "member"
+	pidPrefix    = "pid" // of a process that the Inspector's series know by its pid
 )
 
 // IsProcess says that e is about a process whose GPU nobody tells: Device is
-// "rank12" by its rank in the job, "proc4711" by its pid, or "member3" by its
+// "rank12" by its rank in the job, "proc4711" or "pid4711" by its pid, or "member3" by its
 // rank in a communicator. The process of such an entity is found by host, job
 // and that name; a member is one of Entity.Comm only, because a process has
 // another rank in each communicator.
@@ -90,7 +91,7 @@ func (e Entity) IsProcess() bool {
 	if e.Kind != KindComm && e.Kind != KindRank {
 		return false
 	}
-	for _, prefix := range [...]string{rankPrefix, procPrefix, memberPrefix} {
+	for _, prefix := range [...]string{rankPrefix, procPrefix, memberPrefix, pidPrefix} {
 		if n, ok := strings.CutPrefix(e.Device, prefix); ok && digitsOnly(n) {
 			return true
 		}

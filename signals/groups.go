@@ -1,7 +1,6 @@
 package signals
 
 import (
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,9 @@ type groupTable struct {
 	order []commKey
 	dirty bool
 	ended int
+	// gpusAt is the number of slots when processes were looked at whose GPUs
+	// are not known, 0 if there are none: a new slot may be of a GPU.
+	gpusAt int
 
 	list []*Group
 	of   map[EntityID]int32
@@ -124,14 +126,16 @@ func (t *groupTable) update(r *Reader) {
 			ended++
 		}
 	}
-	if !t.dirty && ended == t.ended {
+	if !t.dirty && ended == t.ended && (t.gpusAt == 0 || t.gpusAt == len(r.slots)) {
 		return
 	}
-	t.dirty, t.ended = false, ended
+	t.dirty, t.ended, t.gpusAt = false, ended, 0
 	t.list = nil
 	t.of = make(map[EntityID]int32, len(t.seen))
 	slices.SortFunc(t.order, compareComms)
-	t.processes(r.ident)
+	if t.processes(r) {
+		t.gpusAt = len(r.slots)
+	}
 	for _, c := range t.comms {
 		c.gather()
 	}
@@ -142,54 +146,6 @@ func (t *groupTable) update(r *Reader) {
 		}
 	}
 	r.unnamed.learn(t, r.jobs, r.ident)
-}
-
-// processes finds the GPU of processes that are known by pid only: where all
-// processes of a host are in one communicator, their order by rank is that of
-// the GPUs, because launchers number local ranks so.
-func (t *groupTable) processes(ident *identity) {
-	type place struct{ job, host string }
-	pids := map[place]map[string]bool{}
-	each := func(f func(at place, c *comm, row memberRow)) {
-		for _, k := range t.order {
-			for _, row := range t.comms[k].rows {
-				if strings.HasPrefix(row.member.Device, "pid") {
-					f(place{k.job, row.member.Host}, t.comms[k], row)
-				}
-			}
-		}
-	}
-	each(func(at place, _ *comm, row memberRow) {
-		if pids[at] == nil {
-			pids[at] = map[string]bool{}
-		}
-		pids[at][row.member.Device] = true
-	})
-	if len(pids) == 0 {
-		return
-	}
-	ranks := map[*comm]map[place]map[int32]string{}
-	each(func(at place, c *comm, row memberRow) {
-		if ranks[c] == nil {
-			ranks[c] = map[place]map[int32]string{}
-		}
-		if ranks[c][at] == nil {
-			ranks[c][at] = map[int32]string{}
-		}
-		ranks[c][at][row.rank] = row.member.Device
-	})
-	for _, places := range ranks {
-		for at, byRank := range places {
-			if len(byRank) != len(pids[at]) {
-				continue
-			}
-			i := 0
-			for _, rank := range slices.Sorted(maps.Keys(byRank)) {
-				ident.learnIndex(at.host, at.job, byRank[rank], "GPU"+strconv.Itoa(i))
-				i++
-			}
-		}
-	}
 }
 
 func compareComms(a, b commKey) int {

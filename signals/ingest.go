@@ -209,7 +209,10 @@ func (r *Reader) counter(st *series, c *compiled, samples []promapi.Sample) {
 		case s.V < prevV:
 			r.stats.note(c, noteReset)
 			broken = true
-			if st.dip.from <= s.V || prevV > st.dip.from {
+			switch {
+			case boot > prevT && boot <= s.T:
+				st.dip = dip{} // it really began anew
+			case st.dip.from <= s.V || prevV > st.dip.from:
 				st.dip = dip{from: prevV, at: s.T}
 			}
 		case boot > prevT && boot <= s.T, st.dip.back(prevV, s.V, s.T):

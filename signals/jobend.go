@@ -190,7 +190,7 @@ func (t *jobTable) devices(r *Reader) {
 			add(job, k[0], k[1])
 		}
 	}
-	t.exclusive(r, gpus, add)
+	t.exclusive(r, gpus, ranks, add)
 	for job, set := range gpus {
 		j := t.list[t.index(job)]
 		j.GPUs = j.GPUs[:0:0]
@@ -213,11 +213,18 @@ func (t *jobTable) devices(r *Reader) {
 
 // exclusive gives a placed job all GPUs of the hosts that it has alone, where
 // nothing else tells which it uses.
-func (t *jobTable) exclusive(r *Reader, gpus map[string]map[Entity]bool, add func(job, host, device string)) {
+func (t *jobTable) exclusive(r *Reader, gpus, ranks map[string]map[Entity]bool, add func(job, host, device string)) {
 	told := map[[2]string]bool{}
 	for job, set := range gpus {
 		for e := range set {
 			told[[2]string{job, e.Host}] = true
+		}
+	}
+	for job, set := range ranks {
+		for e := range set {
+			if strings.HasPrefix(e.Device, pidPrefix) {
+				told[[2]string{job, e.Host}] = true // it has some of them, and which is not known
+			}
 		}
 	}
 	for i := range r.slots {

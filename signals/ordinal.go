@@ -133,12 +133,18 @@ func sharesOrdinal(j *ordinalSet, all []*ordinalSet) bool {
 
 // writtenGPUs are the driver's indices of the GPUs of host whose files are
 // being written, sorted; known is false if one of them has an UUID that nothing
-// places.
+// places. A file that the newest scrape did not show any more is of a process
+// that has ended, however young it was: to count it would make the GPUs of those
+// that remain look like somebody else's.
 func (r *Reader) writtenGPUs(target int32, host string) (index []int, known bool) {
 	known = true
+	scrape := int64(0)
+	for _, f := range r.dumps.of[target] {
+		scrape = max(scrape, r.dumps.files[f].seenT)
+	}
 	for _, f := range r.dumps.of[target] {
 		file := &r.dumps.files[f]
-		if r.now-file.mtime > r.dumpsAreOld() {
+		if file.seenT < scrape || r.now-file.mtime > r.dumpsAreOld() {
 			continue
 		}
 		at, ok := r.ident.gpu[file.uuid]

@@ -57,6 +57,10 @@ func TestOrdinals(t *testing.T) {
 			processes: append(until(half("a", 0, 8, 0), 18, 21), from(half("b", 0, 8, 0), 21)...), dcgm: true,
 			want: map[string]string{"b 0": "GPU0", "b 7": "GPU7"},
 		},
+		"a job on the other half ended and took its files along": {
+			processes: append(half("a", 0, 4, 0), until(half("b", 4, 4, 4), n-5, n-5)...), dcgm: true,
+			want: map[string]string{"a 0": "GPU0", "a 3": "GPU3"},
+		},
 		"what a killed job left on other GPUs": {
 			processes: append(until(half("a", 0, 4, 0), 12, n), from(half("b", 0, 4, 4), 15)...), dcgm: true,
 			want: map[string]string{"b 0": "GPU4", "b 3": "GPU7"},

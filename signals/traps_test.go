@@ -48,6 +48,9 @@ func TestCounterTraps(t *testing.T) {
 	}{
 		"steady": {[]float64{0, 150, 300, 450}, []float64{nan, 10, 10, 10}},
 		"a fall is a reset, one interval is lost":  {[]float64{900, 1050, 15, 165}, []float64{nan, 10, nan, 10}},
+		"back at the old total is no count":        {[]float64{900, 1050, 0, 15, 1200, 1350}, []float64{nan, 10, nan, 1, nan, 10}},
+		"twice, as two exporters answer in turn":   {[]float64{900, 1050, 0, 1200, 15, 1350}, []float64{nan, 10, nan, nan, nan, nan}},
+		"counting on below the old total":          {[]float64{900, 1050, 0, 150, 300}, []float64{nan, 10, nan, 10, 10}},
 		"saturated is unknown, not unchanged":      {[]float64{4294967280, 4294967295, 4294967295, 4294967295}, []float64{nan, nan, nan, nan}},
 		"a rate over a gap is the average over it": {[]float64{0, 150, -1, 450}, []float64{nan, 10, nan, 10}},
 		"nothing is nothing":                       {[]float64{7, 7, 7, 7}, []float64{nan, 0, 0, 0}},
