@@ -117,7 +117,19 @@ func explains(l, h *Hypothesis) bool {
 	if h.Class == CollectiveStall {
 		return stops(l) && gap <= samplingSlack
 	}
-	return symptom(h) && gap <= memberSlack
+	return symptom(h) && gap <= memberSlack && !laterElsewhere(l, h)
+}
+
+// laterElsewhere says that h is a lateness on another host than that of l which
+// began long after both l and its job: a consequence begins with its cause. Else
+// an old fault that a job lives with would explain away every later one.
+func laterElsewhere(l, h *Hypothesis) bool {
+	if h.Class != StragglerCompute || len(h.Suspects) == 0 || len(l.Suspects) == 0 || h.JobSince.IsZero() {
+		return false
+	}
+	host := l.Suspects[0].Node
+	return host != "" && host != h.Suspects[0].Node &&
+		h.StartedAt.Sub(l.StartedAt) > memberSlack && h.StartedAt.Sub(h.JobSince) > memberSlack
 }
 
 // sameThing says whether both blame the same single thing.

@@ -17,6 +17,8 @@ type memory struct {
 	hosts map[string]time.Time
 	held  map[string]*episode
 	lemon map[signals.Entity]int
+	// unused are ports that carried nothing, and when that was seen last.
+	unused map[signals.Entity]time.Time
 	// aliases are learned once a host.
 	aliases *aliases
 }
@@ -44,7 +46,7 @@ const (
 func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
-		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, aliases: newAliases(),
+		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{}, aliases: newAliases(),
 	}
 }
 
@@ -71,6 +73,11 @@ func (m *memory) observe(s *signals.Snapshot) {
 		if s.Time.Sub(t) > episodeKept {
 			delete(m.hosts, h)
 			delete(m.past, h)
+		}
+	}
+	for nic, t := range m.unused {
+		if s.Time.Sub(t) > episodeKept {
+			delete(m.unused, nic)
 		}
 	}
 	for k, e := range m.held {

@@ -40,6 +40,7 @@ func (c *Case) downtrained() []Hypothesis {
 		if x := by[nic][0]; !coveredBy(out, nic) {
 			h := c.about(NICDegraded, "rate_downtrained", nic, x.Since)
 			h.Evidence = append([]Evidence{c.sayCard(x)}, c.support(nic)...)
+			c.harmless(&h, nic)
 			out = append(out, h)
 		}
 	}
@@ -122,6 +123,7 @@ func (c *Case) bitErrors(o *Options) []Hypothesis {
 			h.Evidence = append(h.Evidence, c.say(x, true))
 		}
 		h.Evidence = append(h.Evidence, without(c.support(nic), signals.NICSymbolErrors, signals.NICRxErrors, signals.NICICRC, signals.NICLinkIntegrity)...)
+		c.harmless(&h, nic)
 		out = append(out, h)
 	}
 	return out

@@ -75,6 +75,21 @@ func TestNICDegraded(t *testing.T) {
 			},
 		},
 		{
+			// What no collective uses harms no job and explains nothing of it.
+			name: "a port that carries nothing", after: 12 * time.Minute,
+			setup: func(r *rig) {
+				for _, id := range []signals.ID{signals.NICTx, signals.NICRx} {
+					r.SetAll(id, 1e3, func(e signals.Entity) bool { return e.Device == "mlx5_3" })
+				}
+			},
+			fault: func(r *rig) { r.Set(signals.NICRate, 1.25e10, nic); r.Set(signals.NICSymbolErrors, 38, nic) },
+			want:  []string{"nic_degraded rate_downtrained warning high nic:gpu-007/mlx5_3"},
+			check: func(t *testing.T, v diagnosis.Verdict) {
+				require.Empty(t, v.Job)
+				require.Equal(t, "host:gpu-007", v.Scope)
+			},
+		},
+		{
 			name: "another generation of cards", fault: func(*rig) {}, after: 5 * time.Minute,
 			setup: func(r *rig) {
 				for _, h := range r.Shape.Hosts[12:] {

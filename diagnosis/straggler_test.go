@@ -123,6 +123,31 @@ func onHost(h string) func(signals.Entity) bool {
 	return func(e signals.Entity) bool { return e.Host == h }
 }
 
+// TestLatenessBesideAnotherFault holds that a late host is named although
+// something else is sick on another host, if that cannot be the reason: it
+// carries nothing, or the job has lived with it for long.
+func TestLatenessBesideAnotherFault(t *testing.T) {
+	sick := snaptest.NIC("gpu-007", "mlx5_3")
+	for name, before := range map[string]time.Duration{"a port that carries nothing": 0, "an old fault": 15 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			c := snaptest.New(snaptest.R16(), 1)
+			if before == 0 {
+				for _, id := range []signals.ID{signals.NICTx, signals.NICRx} {
+					c.SetAll(id, 1e3, func(e signals.Entity) bool { return e.Device == "mlx5_3" })
+				}
+			}
+			p := newPipeline(c.Interval).run(c, 30*time.Minute)
+			require.Empty(t, p.first)
+			c.Set(signals.NICRate, 1.25e10, sick)
+			p.run(c, before)
+			late(c, 8.7e-3, onHost("gpu-013"))
+			p.run(c, 10*time.Minute)
+			require.Contains(t, p.first, "nic_degraded gpu-007/mlx5_3")
+			require.Contains(t, p.first, "straggler_compute gpu-013")
+		})
+	}
+}
+
 func TestStarvedHost(t *testing.T) {
 	c := snaptest.New(snaptest.R16(), 1)
 	p := newPipeline(c.Interval).run(c, 30*time.Minute)
