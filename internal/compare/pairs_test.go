@@ -21,11 +21,12 @@ type run struct {
 	minutes int
 	noise   sim.Noise
 	shape   func(hosts int) sim.Shape
-	job     func(*sim.JobSpec)     // changes the job
-	again   bool                   // the job is restarted after half of the time
-	fault   func(c *sim.Cluster)   // injects faults
-	dialect func(d *sim.Dialect)   // changes the exporters
-	opts    func(*compare.Options) // changes the collector
+	job     func(*sim.JobSpec)      // changes the job
+	again   bool                    // the job is restarted after half of the time
+	fault   func(c *sim.Cluster)    // injects faults
+	dialect func(d *sim.Dialect)    // changes the exporters
+	opts    func(*compare.Options)  // changes the collector
+	through func(sim.Sink) sim.Sink // changes the series
 }
 
 func (r run) with(edit func(*run)) run {
@@ -67,7 +68,11 @@ func (r run) record(t testing.TB) *compare.Record {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
 	sink := db.Appender()
-	c, err := sim.New(o, sink)
+	var to sim.Sink = sink
+	if r.through != nil {
+		to = r.through(sink)
+	}
+	c, err := sim.New(o, to)
 	require.NoError(t, err)
 	if r.fault != nil {
 		r.fault(c)
