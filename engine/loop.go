@@ -96,7 +96,7 @@ func (e *Engine) Replay(ctx context.Context, from, to time.Time, interval time.D
 
 // Skim is Replay for long times: history is read in chunks instead of tick by tick,
 // which costs the server a small part. What is concluded is the same, but for custom
-// expressions with a value of their own, which are looked at once a chunk.
+// expressions that are range selectors, which are looked at once a chunk.
 func (e *Engine) Skim(ctx context.Context, from, to time.Time, interval time.Duration, each func(Tick) error) error {
 	return e.parts.Reader.WarmUp(ctx, ceil(from, interval).Add(-interval), to, interval, func(s *signals.Snapshot) error {
 		s.Warming = false

@@ -125,3 +125,35 @@ func TestHistoryThatIsReadAheadCanBeLeft(t *testing.T) {
 	enough := errors.New("enough")
 	require.ErrorIs(t, r.WarmUp(t.Context(), unix(t0), unix(t0).Add(time.Hour), time.Minute, func(*signals.Snapshot) error { return enough }), enough)
 }
+
+// Expressions of the user's own have a value at each tick of history, as when live.
+func TestHistoryOfOwnExpressions(t *testing.T) {
+	db, err := embedprom.Open(embedprom.Options{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	sink := db.Appender()
+	h := sink.Series("__name__", "queue_depth", "host", "a")
+	const step = 30 * time.Second
+	for i := range int64(120) {
+		require.NoError(t, sink.Append(h, t0*1000+i*15_000, float64(i)))
+	}
+	require.NoError(t, sink.Commit())
+	for _, early := range []bool{false, true} {
+		r, err := signals.NewReader(signals.Options{
+			Interval: step, ReadAhead: early,
+			Custom: []signals.CustomSignal{{Name: "depth", Expr: "sum by (host) (queue_depth)", Host: "host"}},
+		}, map[string]promapi.Querier{"prom": db.Querier()})
+		require.NoError(t, err)
+		var got []float64
+		require.NoError(t, r.WarmUp(t.Context(), unix(t0), unix(t0).Add(20*time.Minute), step, func(s *signals.Snapshot) error {
+			f := s.Frames[signals.Custom]
+			require.Equal(t, 1, f.Len())
+			got = append(got, f.Value[0])
+			return nil
+		}))
+		require.Len(t, got, 40)
+		for i, v := range got {
+			require.InDelta(t, 2*(i+1), v, 1e-9, "ahead %t", early)
+		}
+	}
+}
