@@ -33,8 +33,11 @@ const (
 	clocks
 )
 
+// ClockInspector is the name of the clock that the Inspector's files are.
+const ClockInspector = "inspector"
+
 func clockNames() [clocks]string {
-	return [...]string{"inspector", "nic_bytes", "tensor", "power", "steps", "ras", "plugin"}
+	return [...]string{ClockInspector, "nic_bytes", "tensor", "power", "steps", "ras", "plugin"}
 }
 
 const (

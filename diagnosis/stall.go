@@ -103,6 +103,13 @@ func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProg
 		return c.opts.StallMinority, true
 	}
 	h.Confidence = Unknown
+	if len(p.Clocks) == 1 && p.Clocks[0].Name == detectors.ClockInspector {
+		// Nothing distinguishes the two, and a hang must not be missed.
+		h.Evidence = append(h.Evidence, tell(signals.InspectorAge, jobEntity(p.Job), true,
+			"files of the Inspector are all that is known of the job, and one that was killed leaves them too"))
+		h.Next = "see whether the job still runs; if it does: " + h.Next
+		h.Command = "squeue; kubectl get pods; nvidia-smi"
+	}
 	return c.opts.StallAlike, true
 }
 

@@ -1,6 +1,7 @@
 package diagnosis_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -91,4 +92,27 @@ func TestHungThenStalled(t *testing.T) {
 		}
 		require.Equal(t, began, r.last.Verdicts[0].StartedAt)
 	}
+}
+
+// TestFilesAlone: nothing tells a job that was killed from one that hangs, which
+// is told, and names nobody.
+func TestFilesAlone(t *testing.T) {
+	r := plain()
+	gpus := []signals.Entity{}
+	for _, host := range []string{"a1", "a2"} {
+		for i := range 4 {
+			gpus = append(gpus, signals.Entity{Kind: signals.KindGPU, Host: host, Device: fmt.Sprintf("GPU%d", i)})
+		}
+	}
+	r.Jobs = append(r.Jobs, &signals.Job{ID: "7001", Hosts: []string{"a1", "a2"}, GPUs: gpus, FirstSeen: r.Now})
+	r.Set(signals.InspectorAge, 10, gpus...)
+	r.run(healthy)
+	require.Empty(t, r.told)
+	for age := 10.0; age < 300; age += r.Interval.Seconds() {
+		r.Set(signals.InspectorAge, age, gpus...)
+		r.run(r.Interval)
+	}
+	require.Equal(t, []string{"collective_stall all_alike critical unknown"}, r.verdicts())
+	require.Contains(t, r.last.Verdicts[0].Next, "see whether the job still runs")
+	require.Equal(t, "squeue; kubectl get pods; nvidia-smi", r.last.Verdicts[0].Command)
 }
