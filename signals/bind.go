@@ -106,7 +106,7 @@ func (r *Reader) entityOf(c *compiled, ls promapi.Labels) (Entity, bool) {
 	if c.custom != nil {
 		e.Detail = c.custom.detail(ls)
 	}
-	rawHost := firstOf(ls, col.host)
+	rawHost := hostLabel(ls, col.host)
 	e.Host = r.ident.hostOf(rawHost)
 	e.Peer = clean(firstOf(ls, col.peer))
 	if len(col.job) > 0 {
@@ -130,6 +130,22 @@ func (r *Reader) entityOf(c *compiled, ls promapi.Labels) (Entity, bool) {
 	default:
 		return e, r.commEntity(c, &e, ls, rawHost)
 	}
+}
+
+// hostLabel is the first of names that ls has, but for the name of the target's
+// own pod where another label names a node: an exporter in a pod that nobody
+// told its node (NODE_NAME) calls itself by its pod.
+func hostLabel(ls promapi.Labels, names []string) string {
+	raw := firstOf(ls, names)
+	if raw == "" || raw != ls.Get("pod") && raw != ls.Get("kubernetes_pod_name") {
+		return raw
+	}
+	for _, n := range names {
+		if v := ls.Get(n); v != "" && v != raw && n != instanceLabel {
+			return v
+		}
+	}
+	return raw
 }
 
 func (r *Reader) gpuEntity(c *compiled, e *Entity, ls promapi.Labels) bool {

@@ -43,6 +43,12 @@ func TestLabelTraps(t *testing.T) {
 			`kube_pod_info{node="gpu-014",pod="dcgm-exporter-x7k2p",namespace="gpu-operator",host_ip="10.1.0.14",pod_ip="10.9.0.9",instance="ksm:8080"}`,
 			`DCGM_FI_DEV_POWER_USAGE{gpu="3",Hostname="dcgm-exporter-x7k2p",instance="10.9.0.9:9400"}`,
 		}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"the exporter's pod as host, beside its node": {[]string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="3",Hostname="dcgm-exporter-x7k2p",pod="dcgm-exporter-x7k2p",exported_pod="llm-0",node="gpu-014",instance="10.9.0.9:9400"}`,
+		}, signals.GPUPower, gpu("gpu-014", "GPU3"), 7},
+		"the exporter's pod as host, and nothing else": {[]string{
+			`DCGM_FI_DEV_POWER_USAGE{gpu="3",Hostname="dcgm-exporter-x7k2p",pod="dcgm-exporter-x7k2p",instance="10.9.0.9:9400"}`,
+		}, signals.GPUPower, gpu("dcgm-exporter-x7k2p", "GPU3"), 7},
 		"a training pod as node": {[]string{
 			`kube_pod_info{node="gpu-014",pod="llm-0-worker-7",namespace="train",host_ip="10.1.0.14",pod_ip="10.9.0.7",instance="ksm:8080"}`,
 			mtime, inspector(`node="llm-0-worker-7",gpu="GPU3",` + node14),
