@@ -84,10 +84,20 @@ func (d *daemon) listenAt(home string) {
 
 func (d *daemon) use(g *generation) {
 	d.current.Store(g)
+	// The first generation brings its own too: who is in maintenance and how
+	// large the fleet is are known to it alone.
+	d.manager.Configure(g.asm.opts.incidents, nil)
+	d.refreshOutages(g)
 	d.saver.use(g.asm.learned(), g.asm.reader)
 	d.blind.wait(g.cfg.Incidents.BlindAfter.Std())
 	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
 	d.reloads.success(g.cfg)
+}
+
+func (d *daemon) refreshOutages(g *generation) {
+	if err := g.asm.outages.refresh(); err != nil {
+		d.log.Warn("the list of hosts out of service keeps its former content", "err", err)
+	}
 }
 
 // run evaluates and delivers, one generation after the other, until ctx ends.
@@ -107,7 +117,6 @@ func (d *daemon) run(ctx context.Context) error {
 			}
 			// What was learned goes on, as far as the new settings can use it.
 			d.handOver(g, next)
-			d.manager.Configure(next.asm.opts.incidents, nil)
 			d.use(next)
 		case err := <-done:
 			cancel()
@@ -147,9 +156,7 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 	}
 	now := time.Now()
 	d.blind.observe(&t)
-	if err := g.asm.outages.refresh(); err != nil {
-		d.log.Warn("the list of hosts out of service keeps its former content", "err", err)
-	}
+	d.refreshOutages(g)
 	g.observe(&t, now)
 	d.saver.tick(now)
 	g.sync()
