@@ -33,6 +33,8 @@ type Case struct {
 	gpuJob map[[2]string][]*signals.Job // by host and device
 	onHost map[string][]*signals.Job
 	votes  map[string]*Vote
+	// nicRates is the traffic of NICs by host, nil until somebody asks.
+	nicRates map[string]map[signals.Entity]float64
 }
 
 func newCase(s *signals.Snapshot, r *detectors.Report, f *topology.Fabric, o *Options, m *memory) *Case {

@@ -27,23 +27,13 @@ const (
 
 // unused says that a NIC carries nothing while another of its host is busy.
 func (c *Case) unused(nic signals.Entity) bool {
-	own, busiest := math.NaN(), 0.0
-	rates := map[signals.Entity]float64{}
-	for _, id := range []signals.ID{signals.NICTx, signals.NICRx} {
-		f := c.Snapshot.Frame(id)
-		for i := range f.Len() {
-			if e := c.Snapshot.Entities.Of(f.Entity[i]); e.Host == nic.Host && !math.IsNaN(f.Value[i]) {
-				rates[c.thing(e)] += f.Value[i]
-			}
-		}
-	}
-	for e, v := range rates {
-		if e == nic {
-			own = v
-		}
+	rates := c.rates(nic.Host)
+	own, known := rates[nic]
+	busiest := 0.0
+	for _, v := range rates {
 		busiest = max(busiest, v)
 	}
-	if math.IsNaN(own) || busiest < unusedFloor {
+	if !known || busiest < unusedFloor {
 		at, ok := c.memory.unused[nic]
 		return ok && c.Now.Sub(at) <= unusedKept
 	}
@@ -53,6 +43,28 @@ func (c *Case) unused(nic signals.Entity) bool {
 	}
 	c.memory.unused[nic] = c.Now
 	return true
+}
+
+// rates is what the NICs of a host send and receive now, in B/s. Hosts are read
+// together and once: few of many ask, or many.
+func (c *Case) rates(host string) map[signals.Entity]float64 {
+	if c.nicRates == nil {
+		c.nicRates = map[string]map[signals.Entity]float64{}
+		for _, id := range []signals.ID{signals.NICTx, signals.NICRx} {
+			f := c.Snapshot.Frame(id)
+			for i := range f.Len() {
+				if math.IsNaN(f.Value[i]) {
+					continue
+				}
+				nic := c.thing(c.Snapshot.Entities.Of(f.Entity[i]))
+				if c.nicRates[nic.Host] == nil {
+					c.nicRates[nic.Host] = map[signals.Entity]float64{}
+				}
+				c.nicRates[nic.Host][nic] += f.Value[i]
+			}
+		}
+	}
+	return c.nicRates[host]
 }
 
 // harmless takes the jobs off a hypothesis about a port that none of them uses.
