@@ -58,8 +58,8 @@ func (t *groupTable) processes(r *Reader) (open bool) {
 		ranks[c][at][row.rank] = row.member.Device
 	})
 	onHost := r.gpusByHost()
-	for _, places := range ranks {
-		for at, byRank := range places {
+	for _, k := range t.order { // in one order, or two communicators would take turns
+		for at, byRank := range ranks[t.comms[k]] {
 			if len(byRank) != len(pids[at]) {
 				continue
 			}
