@@ -3,9 +3,11 @@ package fakeslack
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -162,6 +164,21 @@ func (s *Server) history(w http.ResponseWriter, form url.Values) {
 		out = append(out, item)
 	}
 	s.answer(w, map[string]any{"messages": out, "has_more": false})
+}
+
+// conversations answers users.conversations: the channels that anything was
+// posted to, a page each to have cursors tried.
+func (s *Server) conversations(w http.ResponseWriter, form url.Values) {
+	ids := slices.Sorted(maps.Keys(s.names))
+	i, _ := strconv.Atoi(form.Get("cursor"))
+	channels, next := []map[string]any{}, ""
+	if i >= 0 && i < len(ids) {
+		channels = append(channels, map[string]any{"id": ids[i], "name": s.names[ids[i]]})
+	}
+	if i+1 < len(ids) {
+		next = strconv.Itoa(i + 1)
+	}
+	s.answer(w, map[string]any{"channels": channels, "response_metadata": map[string]any{"next_cursor": next}})
 }
 
 func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {

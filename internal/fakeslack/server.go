@@ -275,6 +275,8 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request, method string) {
 		s.update(w, r.Form)
 	case "conversations.history", "conversations.replies":
 		s.history(w, r.Form)
+	case "users.conversations":
+		s.conversations(w, r.Form)
 	case "chat.postEphemeral":
 		s.ephemeral(w, r.Form)
 	case "usergroups.users.list":

@@ -21,6 +21,9 @@ const eventType = "collwatch_incident"
 // differ. It keeps the answer to one page in a busy channel.
 const searchWindow = 5 * time.Minute
 
+// channelPages bounds the list of the channels that a bot is in, of 200 each.
+const channelPages = 10
+
 // bot is the Web API by a bot's token.
 type bot struct {
 	token Secret
@@ -171,6 +174,36 @@ func (b *bot) FindMessage(ctx context.Context, channel, thread, key string, sinc
 	for i := range found {
 		if found[i].Metadata.EventType == eventType && found[i].Metadata.EventPayload["key"] == key {
 			return found[i].Timestamp, nil
+		}
+	}
+	return "", nil
+}
+
+// FindChannel implements API. Where a bot may not list private channels it is
+// asked for the public ones alone.
+func (b *bot) FindChannel(ctx context.Context, name string) (string, error) {
+	api, err := b.api()
+	if err != nil {
+		return "", err
+	}
+	p := &slackapi.GetConversationsForUserParameters{Types: []string{"public_channel", "private_channel"}, Limit: 200, ExcludeArchived: true}
+	for range channelPages {
+		found, next, err := api.GetConversationsForUserContext(ctx, p)
+		if answer, ok := errors.AsType[slackapi.SlackErrorResponse](err); ok && answer.Err == "missing_scope" && len(p.Types) > 1 {
+			p.Types = p.Types[:1]
+			continue
+		}
+		if err != nil {
+			// Reading is another scope than writing: its refusal says nothing of the token.
+			return "", translate(err)
+		}
+		for i := range found {
+			if found[i].Name == name {
+				return found[i].ID, nil
+			}
+		}
+		if p.Cursor = next; next == "" {
+			break
 		}
 	}
 	return "", nil

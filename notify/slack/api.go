@@ -17,6 +17,9 @@ type API interface {
 	// FindMessage looks for a message with a key, posted since a time in a
 	// channel or, if thread is set, in that thread. "" is none.
 	FindMessage(ctx context.Context, channel, thread, key string, since time.Time) (ts string, err error)
+	// FindChannel returns the id of a channel by its name, of those that the bot
+	// is in: no other can be read. "" is none.
+	FindChannel(ctx context.Context, name string) (id string, err error)
 	// AuthTest says who the token belongs to.
 	AuthTest(ctx context.Context) (who string, err error)
 	// Tell shows a text to one person in a channel.

@@ -14,13 +14,12 @@ type shot struct {
 	rec  record
 	face string
 	said said
-	id   string // of the channel, "" if unknown
 	msg  *Message
 }
 
 func (c *channel) shot(it *item) shot {
 	c.n.mu.Lock()
-	s := shot{inc: it.inc, rec: it.rec, face: it.face(), said: it.said(), id: c.channelID()}
+	s := shot{inc: it.inc, rec: it.rec, face: it.face(), said: it.said()}
 	mentions, plain := it.route.Mentions[it.inc.Severity.String()], it.plain
 	c.n.mu.Unlock()
 	s.msg = render(&s.inc, c.n.opts.Renderer, extras{note: s.rec.Note, held: s.rec.Held, mentions: mentions})
@@ -47,15 +46,15 @@ func (c *channel) channelID() string {
 // looked for first.
 func (c *channel) post(ctx context.Context, it *item) error {
 	s := c.shot(it)
-	if !s.rec.Posting.IsZero() && s.id != "" {
-		ts, err := c.search(ctx, s.id, "", it.thread, s.rec.Posting)
+	if !s.rec.Posting.IsZero() {
+		id, ts, err := c.searchChannel(ctx, it.thread, s.rec.Posting)
 		if err != nil {
 			return err
 		}
 		if ts != "" {
 			// What it shows is not known, so it is edited next.
 			c.n.change(it, func(r *record) {
-				r.Channel, r.TS, r.Told, r.Posting, r.Said = s.id, ts, true, time.Time{}, s.said
+				r.Channel, r.TS, r.Told, r.Posting, r.Said = id, ts, true, time.Time{}, s.said
 			})
 			return nil
 		}
@@ -74,21 +73,6 @@ func (c *channel) post(ctx context.Context, it *item) error {
 		r.Shown, r.Said = s.face, s.said
 	})
 	return nil
-}
-
-// search looks for a message of ours. Where reading is not allowed the answer is
-// none: a message twice is better than none.
-func (c *channel) search(ctx context.Context, id, thread, key string, since time.Time) (string, error) {
-	// Clocks differ.
-	ts, err := c.api.FindMessage(ctx, id, thread, key, since.Add(-2*time.Minute))
-	e, ok := errors.AsType[*apiError](err)
-	if ok && (e.class == classNetwork || e.class == classRateLimited) {
-		return "", err
-	}
-	if err != nil {
-		c.log.Warn("a message whose answer was lost cannot be looked for; it may be there twice", "err", err)
-	}
-	return ts, nil
 }
 
 func definite(err error) bool {

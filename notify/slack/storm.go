@@ -149,11 +149,8 @@ func (s *storm) job(c *channel, now time.Time) (j job, wait time.Duration, ok bo
 func (c *channel) summarise(ctx context.Context, p page, on bool, rec stormRecord, face string) error {
 	m := c.summary(p, on)
 	m.Key = "storm/" + c.key
-	c.n.mu.Lock()
-	id := c.channelID()
-	c.n.mu.Unlock()
-	if rec.TS == "" && !rec.Posting.IsZero() && id != "" && !c.webhook {
-		ts, err := c.search(ctx, id, "", m.Key, rec.Posting)
+	if rec.TS == "" && !rec.Posting.IsZero() {
+		id, ts, err := c.searchChannel(ctx, m.Key, rec.Posting)
 		if err != nil {
 			return err
 		}

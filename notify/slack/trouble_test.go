@@ -31,11 +31,12 @@ func TestRateLimitIsObeyedAndOnlyTheNewestStateSent(t *testing.T) {
 }
 
 func TestLostAnswerIsFoundInTheChannel(t *testing.T) {
-	for _, channel := range []string{"C0123456789", "#gpu"} {
-		for _, restart := range []bool{false, true} {
+	for _, channel := range []string{"C0123456789", "#gpu", "gpu"} {
+		for _, how := range []struct{ restart, known bool }{{false, false}, {true, false}, {false, true}, {true, true}} {
+			restart, known := how.restart, how.known // a name has an id once anything was posted
 			in(t, func(t *testing.T) {
 				r := newRig(t, func(o *Options) { o.Routes[0].Channel = channel })
-				if channel == "#gpu" { // a name has an id once anything was posted
+				if known {
 					r.tick(3, down("gpu-001"))
 				}
 				r.s.LoseAnswers("chat.postMessage", 1)
@@ -76,6 +77,28 @@ func TestWithoutLeaveToReadAMessageTwiceIsBetterThanNone(t *testing.T) {
 		r.tick(6, down("gpu-007"))
 		require.Len(t, r.visible(), 2)
 	})
+}
+
+func TestLostAnswerInANamedChannelThatIsNotListed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		code  string
+		times int
+		want  int
+	}{
+		"private channels may not be listed": {"missing_scope", 1, 1},
+		"no channel may be":                  {"missing_scope", 9, 2},
+		"Slack is out of order for a while":  {"internal_error", 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				r := newRig(t, func(o *Options) { o.Routes[0].Channel = "#gpu" })
+				r.s.Fail("users.conversations", tc.code, tc.times)
+				r.s.LoseAnswers("chat.postMessage", 1)
+				r.tick(8, down("gpu-007"))
+				require.Len(t, r.visible(), tc.want)
+			})
+		})
+	}
 }
 
 func TestDeletedMessageComesAnew(t *testing.T) {

@@ -42,6 +42,9 @@ func (h *hook) FindMessage(context.Context, string, string, string, time.Time) (
 	return "", errOnlyPosts
 }
 
+// FindChannel implements API.
+func (h *hook) FindChannel(context.Context, string) (string, error) { return "", errOnlyPosts }
+
 // AuthTest implements API; a webhook cannot be asked.
 func (h *hook) AuthTest(context.Context) (string, error) { return "", nil }
 
