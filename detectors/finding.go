@@ -152,6 +152,8 @@ type JobProgress struct {
 	// Stalled. Pauses look like that too: alone it is reason for nothing.
 	Hung  bool
 	Since time.Time
+	// Seen is when the job was first seen to stand, by what was known then.
+	Seen  time.Time
 	Phase Phase
 	// PhaseSince and PhaseUntil bound the excuse. PhaseUntil of an init is set
 	// only where the job holds memory on several hosts, could be seen to
@@ -167,10 +169,12 @@ type JobProgress struct {
 	Steps     []PeerWait
 	Unreached []Unreached
 
-	Graph    bool
-	Behind   []signals.Entity
-	Mismatch []signals.Entity
-	Cycle    bool
+	Graph  bool
+	Behind []signals.Entity
+	// BehindSince is when the last of them was first seen behind.
+	BehindSince time.Time
+	Mismatch    []signals.Entity
+	Cycle       bool
 }
 
 // PeerWait is how many network steps of a rank wait for a peer, and in which

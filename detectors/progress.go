@@ -186,7 +186,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 		p.evidence = t.Time
 	}
 	seats := d.seq.look(t, j.ID)
-	out.Since, out.Members = last, d.classify(t, r, j, p, last, procs, seats)
+	out.Since, out.Seen, out.Members = last, p.watched, d.classify(t, r, j, p, last, procs, seats)
 	if hung {
 		out.Since = counted
 	}
@@ -201,7 +201,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 		out.Hung = hung && t.Time.Sub(p.watched) >= hungWatched && seats.mostWait(procs)
 	}
 	if !historic(procs) {
-		p.graph.judge(seats, &out)
+		p.graph.judge(t.Time, seats, &out)
 		out.Steps, out.Unreached = seats.peerWaits(), seats.ras
 	}
 	if out.Stalled {

@@ -2,6 +2,7 @@ package detectors
 
 import (
 	"slices"
+	"time"
 
 	"github.com/collwatch/collwatch/internal/waitsfor"
 	"github.com/collwatch/collwatch/signals"
@@ -34,6 +35,7 @@ type seqGraph struct {
 	before waitsfor.Result
 	looked int64
 	times  int
+	first  map[signals.Entity]time.Time // when a rank was first seen behind
 }
 
 func newSequences() sequences {
@@ -102,7 +104,7 @@ func (s *sequences) look(t *Tick, job string) *positions {
 }
 
 // judge builds the waits-for graph of a standing job.
-func (g *seqGraph) judge(b *positions, out *JobProgress) {
+func (g *seqGraph) judge(at time.Time, b *positions, out *JobProgress) {
 	positions := b.build()
 	if len(positions) == 0 {
 		return
@@ -120,7 +122,17 @@ func (g *seqGraph) judge(b *positions, out *JobProgress) {
 		return
 	}
 	for _, rank := range now.Roots {
-		out.Behind = append(out.Behind, b.who[rank])
+		who := b.who[rank]
+		if g.first == nil {
+			g.first = map[signals.Entity]time.Time{}
+		}
+		if g.first[who].IsZero() {
+			g.first[who] = at
+		}
+		out.Behind = append(out.Behind, who)
+		if g.first[who].After(out.BehindSince) {
+			out.BehindSince = g.first[who]
+		}
 	}
 	for _, m := range now.Mismatches {
 		for _, rank := range m.Ranks {

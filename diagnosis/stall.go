@@ -127,10 +127,11 @@ func (c *Case) stallByGPU(h *Hypothesis, job *signals.Job, p *detectors.JobProgr
 			if f.Since.Before(p.Since.Add(-reasonSlack)) {
 				continue
 			}
+			late := f.Since.Sub(p.Seen)
 			switch {
-			case f.Code == detectors.CodeXid && c.xidClass(int(f.Value)).Hardware():
+			case f.Code == detectors.CodeXid && c.xidClass(int(f.Value)).Hardware() && late <= memberSlack:
 				own = fault{g, f, true}
-			case f.Pattern == detectors.Vanished && own.f == nil:
+			case f.Pattern == detectors.Vanished && own.f == nil && late <= causeSlack:
 				own = fault{g, f, false}
 			}
 		}
@@ -203,7 +204,7 @@ func (c *Case) stallByGraph(h *Hypothesis, job *signals.Job, p *detectors.JobPro
 			"at the same position %s entered another operation, size or type than the others", names(p.Mismatch)))
 		h.Next = "compare the code path and batch shape of these ranks with the others"
 		return true
-	case nameable(p.Behind, job, p):
+	case nameable(p.Behind, job, p) && p.BehindSince.Sub(p.Seen) <= causeSlack:
 		h.Reason, h.Owner = "rank_behind", OwnerUnknown
 		c.blame(h, p.Behind, High)
 		h.Evidence = append(h.Evidence, tell(signals.CollSequence, p.Behind[0], true,
@@ -222,7 +223,7 @@ func (c *Case) stallByGraph(h *Hypothesis, job *signals.Job, p *detectors.JobPro
 
 // stallByMinority blames the few members that idle while most spin.
 func (c *Case) stallByMinority(h *Hypothesis, _ *signals.Job, p *detectors.JobProgress) bool {
-	idle, waiting := inState(p, detectors.StateIdle), inState(p, detectors.StateWaiting)
+	idle, waiting := causes(p, detectors.StateIdle), inState(p, detectors.StateWaiting)
 	if len(idle) == 0 || 2*len(waiting) < len(p.Members) {
 		return false
 	}

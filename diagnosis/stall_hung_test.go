@@ -2,6 +2,8 @@ package diagnosis_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,4 +117,54 @@ func TestFilesAlone(t *testing.T) {
 	require.Equal(t, []string{"collective_stall all_alike critical unknown"}, r.verdicts())
 	require.Contains(t, r.last.Verdicts[0].Next, "see whether the job still runs")
 	require.Equal(t, "squeue; kubectl get pods; nvidia-smi", r.last.Verdicts[0].Command)
+}
+
+// TestWhatHappensToAStandingJobIsNotItsCause: a watchdog ends ranks one by one,
+// and people attach debuggers to a job that hangs. None of them is named.
+func TestWhatHappensToAStandingJobIsNotItsCause(t *testing.T) {
+	alike := []string{"collective_stall all_alike critical unknown"}
+	for name, later := range map[string]func(j *rankJob){
+		"a rank is killed":            func(j *rankJob) { j.kill(5) },
+		"a rank leaves in good order": func(j *rankJob) { j.leave(5) },
+		"a rank is stopped":           func(j *rankJob) { j.stop(5) },
+		"ranks are killed in turn":    func(j *rankJob) { j.kill(5); j.kill(6) },
+		"a rank frees its memory": func(j *rankJob) {
+			j.c.Set(signals.GPUMemUsed, 1e6, j.ranks[5])
+		},
+		"a rank aborts its communicator": func(j *rankJob) {
+			for _, state := range []string{"queued", "running", "partial"} {
+				j.c.Gone(signals.CollInflight, j.seat(5, j.world(), "", state))
+			}
+			j.c.Gone(signals.CollInflightAge, j.seat(5, j.world(), "AllReduce", "running"))
+		},
+		"a rank gives its operation up": func(j *rankJob) {
+			j.c.Set(signals.CollInflight, 0, j.seat(5, j.world(), "", "running"))
+			j.c.Gone(signals.CollInflightAge, j.seat(5, j.world(), "AllReduce", "running"))
+		},
+		"a GPU is taken away": func(j *rankJob) {
+			j.c.Gone(signals.GPUMemUsed, j.ranks[5])
+			j.c.Gone(signals.GPUUtil, j.ranks[5])
+			j.c.Gone(signals.GPUTensorActive, j.ranks[5])
+		},
+		"a rank idles": func(j *rankJob) { j.c.Set(signals.GPUUtil, 0, j.ranks[5]) },
+	} {
+		for _, after := range []time.Duration{4 * time.Minute, 10 * time.Minute} {
+			t.Run(name+" after "+after.String(), func(t *testing.T) {
+				r := plain()
+				j := newRankJob(r.Cluster, "7001", []string{"a1", "a2"}, 4, true)
+				r.Set(signals.GPUMemUsed, 6e10, j.ranks...)
+				r.Set(signals.GPUTensorActive, 0.5, j.ranks...)
+				r.Set(signals.GPUUtil, 1, j.ranks...)
+				r.run(healthy)
+				j.stuck(j.world(), "running", j.all()...)
+				r.Set(signals.GPUTensorActive, 0, j.ranks...)
+				r.run(after)
+				require.Equal(t, alike, r.told)
+				later(j)
+				r.run(5 * time.Minute)
+				told := slices.DeleteFunc(slices.Clone(r.told), func(line string) bool { return !strings.HasPrefix(line, "collective_stall") })
+				require.Equal(t, alike, told)
+			})
+		}
+	}
 }

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
@@ -18,6 +19,18 @@ func inState(p *detectors.JobProgress, state detectors.MemberState) []detectors.
 	}
 	slices.SortStableFunc(out, func(a, b detectors.Member) int { return a.Since.Compare(b.Since) })
 	return out
+}
+
+// causeSlack is how long after a job was seen to stand the state of its cause may
+// show: values of GPUs are collected every 30 s and scraped every 30 s.
+const causeSlack = 90 * time.Second
+
+// causes lists the members in one state that may be why the job stands, the
+// earliest first: they were in it when that was first seen, or soon after. Who
+// gets into it later is a victim: a watchdog ends ranks one by one, and people
+// attach debuggers to a job that hangs.
+func causes(p *detectors.JobProgress, state detectors.MemberState) []detectors.Member {
+	return slices.DeleteFunc(inState(p, state), func(m detectors.Member) bool { return m.Since.Sub(p.Seen) > causeSlack })
 }
 
 func memberHosts(members []detectors.Member) []string {

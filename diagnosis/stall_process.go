@@ -9,8 +9,11 @@ import (
 // known to stand yet is beyond doubt: no pause has a dead process, one that
 // somebody stopped, or a GPU that the driver gave up.
 func (c *Case) hungByFact(job *signals.Job, p *detectors.JobProgress) bool {
-	for _, m := range p.Members {
-		if m.State == detectors.StateStopped || m.State == detectors.StateGone && m.Process == detectors.ProcessDead {
+	if len(causes(p, detectors.StateStopped)) > 0 {
+		return true
+	}
+	for _, m := range causes(p, detectors.StateGone) {
+		if m.Process == detectors.ProcessDead {
 			return true
 		}
 	}
@@ -27,7 +30,7 @@ func (c *Case) hungByFact(job *signals.Job, p *detectors.JobProgress) bool {
 // stallByExit blames a rank whose process is gone while the others hold their
 // memory.
 func (c *Case) stallByExit(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) bool {
-	gone := inState(p, detectors.StateGone)
+	gone := causes(p, detectors.StateGone)
 	if len(gone) == 0 || float64(len(gone)) > max(1, 0.5*float64(len(p.Members))) || alignedEverywhere(gone, job) {
 		return false
 	}
@@ -65,7 +68,7 @@ func exitEvidence(m detectors.Member, others int) Evidence {
 
 // stallByStop blames a rank whose process somebody stopped while the others run.
 func (c *Case) stallByStop(h *Hypothesis, p *detectors.JobProgress) bool {
-	stopped := inState(p, detectors.StateStopped)
+	stopped := causes(p, detectors.StateStopped)
 	if len(stopped) == 0 || 2*len(stopped) > len(p.Members) {
 		return false
 	}
