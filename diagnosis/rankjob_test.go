@@ -139,6 +139,18 @@ func (j *rankJob) leave(ranks ...int) {
 	}
 }
 
+// unseen takes the exporter's processes and operations in flight away: DCGM alone
+// tells what the ranks do.
+func (j *rankJob) unseen() {
+	for i := range j.ranks {
+		j.c.Gone(signals.ProcessUp, j.process(i, 100+i))
+		j.c.Gone(signals.ProcessStopped, j.process(i, 100+i))
+		for _, state := range []string{"queued", "running", "partial"} {
+			j.c.Gone(signals.CollInflight, j.seat(i, j.world(), "", state))
+		}
+	}
+}
+
 // but lists all ranks except some.
 func (j *rankJob) but(except ...int) []int {
 	return slices.DeleteFunc(j.all(), func(i int) bool { return slices.Contains(except, i) })

@@ -27,11 +27,21 @@ func (c *Case) hungByFact(job *signals.Job, p *detectors.JobProgress) bool {
 	return false
 }
 
+// awaited says that somebody waits for ranks that are gone. One whose process
+// was killed is beyond doubt. Others may have ended on purpose while the rest
+// saves or uploads what they made: then nobody spins in a collective.
+func awaited(p *detectors.JobProgress, gone []detectors.Member) bool {
+	if gone[0].Process == detectors.ProcessDead || len(inState(p, detectors.StateWaiting)) > 0 {
+		return true
+	}
+	return len(inState(p, detectors.StateIdle)) == 0 // else nobody tells what the rest does
+}
+
 // stallByExit blames a rank whose process is gone while the others hold their
 // memory.
 func (c *Case) stallByExit(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) bool {
 	gone := causes(p, detectors.StateGone)
-	if len(gone) == 0 || float64(len(gone)) > max(1, 0.5*float64(len(p.Members))) || alignedEverywhere(gone, job) {
+	if len(gone) == 0 || float64(len(gone)) > max(1, 0.5*float64(len(p.Members))) || alignedEverywhere(gone, job) || !awaited(p, gone) {
 		return false
 	}
 	h.Reason, h.Owner = "rank_exited", Workload
