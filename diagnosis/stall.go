@@ -53,11 +53,11 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 	h.Needs = []signals.ID{signals.InspectorAge}
 	h.Evidence = append(h.Evidence, c.standing(p))
 	stood := c.Now.Sub(p.Since)
-	least, ok := c.stallReason(&h, job, p)
-	if !ok {
-		return h, false
-	}
-	if least > c.opts.StallFact {
+	least, sure := c.stallReason(&h, job, p)
+	if !sure {
+		if !p.Stalled {
+			return h, false
+		}
 		switch p.Phase {
 		case detectors.PhaseLearnedPause:
 			return h, false
@@ -82,25 +82,22 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 }
 
 // stallReason looks for what stands behind a stall, the strongest evidence
-// first, and returns how long the job must stand for it to be reported. While
-// slower clocks are not known to stand, only a fact beyond doubt is a reason.
-func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) (least time.Duration, ok bool) {
-	hung := p.Hung && c.hungByFact(job, p)
-	if !hung && !p.Stalled {
-		return 0, false
-	}
+// first, and returns how long the job must stand for it to be reported. It is
+// sure if no pause looks like it: a rank that has not begun what others wait in
+// may also write a checkpoint for all of them.
+func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) (least time.Duration, sure bool) {
 	switch {
+	case !p.Stalled && !c.hungByFact(job, p):
+		return 0, false
 	case c.stallByGPU(h, job, p), c.stallByExit(h, job, p), c.stallByStop(h, p):
-		if hung {
+		if p.Hung && c.hungByFact(job, p) {
 			return c.opts.StallFact / 2, true
 		}
-		return c.opts.StallFact, true
-	case !p.Stalled:
-		return 0, false
+		return c.opts.StallFact, p.Stalled
 	case c.stallByGraph(h, job, p):
-		return c.opts.StallFact, true
+		return c.opts.StallFact, p.Stalled && h.Reason != "rank_behind"
 	case c.stallByMinority(h, job, p), c.stallByNetwork(h, job, p):
-		return c.opts.StallMinority, true
+		return c.opts.StallMinority, false
 	}
 	h.Confidence = Unknown
 	if len(p.Clocks) == 1 && p.Clocks[0].Name == detectors.ClockInspector {
@@ -110,7 +107,7 @@ func (c *Case) stallReason(h *Hypothesis, job *signals.Job, p *detectors.JobProg
 		h.Next = "see whether the job still runs; if it does: " + h.Next
 		h.Command = "squeue; kubectl get pods; nvidia-smi"
 	}
-	return c.opts.StallAlike, true
+	return c.opts.StallAlike, false
 }
 
 // stallByGPU blames a GPU with a hardware Xid, or one that vanished.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/internal/snaptest"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -22,7 +23,11 @@ func TestStallByRanks(t *testing.T) {
 		want  string // of the rank named, "" if nothing is told at all
 		after time.Duration
 	}{
-		"one never began":                {func(j *rankJob) { j.stuck(j.world(), "running", j.but(2)...); j.stuck(j.world(), "queued", 2) }, behind + "{2}", 0},
+		"one never began": {func(j *rankJob) { j.stuck(j.world(), "running", j.but(2)...); j.stuck(j.world(), "queued", 2) }, behind + "{2}", 0},
+		"one writes a checkpoint for all": {func(j *rankJob) {
+			j.stuck(j.world(), "running", j.but(0)...)
+			j.c.Set(signals.HostIOPressure, 0.4, snaptest.Host("a1"))
+		}, "", 14 * time.Minute},
 		"one did not even enqueue":       {func(j *rankJob) { j.stuck(j.world(), "running", j.but(5)...) }, behind + "{5}", 0},
 		"one is stopped in the middle":   {func(j *rankJob) { j.stuck(j.world(), "running", j.all()...); j.stop(6) }, behind + "{6}", 0},
 		"a whole host is stopped":        {func(j *rankJob) { j.stuck(j.world(), "running", j.all()...); j.stop(4, 5, 6, 7) }, behind + "node:a2", 0},
