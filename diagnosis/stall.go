@@ -189,6 +189,14 @@ func nameable(behind []signals.Entity, job *signals.Job, p *detectors.JobProgres
 	return true
 }
 
+// works says that one of the things computes: a rank that evaluates for all of
+// them has not begun what the others wait in either.
+func works(p *detectors.JobProgress, things []signals.Entity) bool {
+	return slices.ContainsFunc(p.Members, func(m detectors.Member) bool {
+		return m.State == detectors.StateTraining && slices.Contains(things, m.Entity)
+	})
+}
+
 // stallByGraph blames the ranks that per-rank counters show behind.
 func (c *Case) stallByGraph(h *Hypothesis, job *signals.Job, p *detectors.JobProgress) bool {
 	switch {
@@ -201,7 +209,7 @@ func (c *Case) stallByGraph(h *Hypothesis, job *signals.Job, p *detectors.JobPro
 			"at the same position %s entered another operation, size or type than the others", names(p.Mismatch)))
 		h.Next = "compare the code path and batch shape of these ranks with the others"
 		return true
-	case nameable(p.Behind, job, p) && p.BehindSince.Sub(p.Seen) <= causeSlack:
+	case nameable(p.Behind, job, p) && p.BehindSince.Sub(p.Seen) <= causeSlack && !works(p, p.Behind):
 		h.Reason, h.Owner = "rank_behind", OwnerUnknown
 		c.blame(h, p.Behind, High)
 		h.Evidence = append(h.Evidence, tell(signals.CollSequence, p.Behind[0], true,

@@ -168,3 +168,26 @@ func TestWhatHappensToAStandingJobIsNotItsCause(t *testing.T) {
 		}
 	}
 }
+
+// TestRankThatEvaluatesForAll: a rank that computes is not stuck, whoever waits
+// for it.
+func TestRankThatEvaluatesForAll(t *testing.T) {
+	for name, busy := range map[string]float64{"it computes": 0.5, "it does not": 0} {
+		t.Run(name, func(t *testing.T) {
+			r := plain()
+			j := newRankJob(r.Cluster, "7001", []string{"a1", "a2"}, 4, true)
+			r.Set(signals.GPUTensorActive, 0.5, j.ranks...)
+			r.Set(signals.GPUUtil, 1, j.ranks...)
+			r.run(healthy)
+			j.stuck(j.world(), "running", j.but(0)...)
+			r.Set(signals.GPUTensorActive, 0, j.ranks...)
+			r.Set(signals.GPUTensorActive, busy, j.ranks[0])
+			r.run(10 * time.Minute)
+			want := []string{"collective_stall rank_behind critical high gpu:a1/GPU0"}
+			if busy > 0 {
+				want = []string{"collective_stall all_alike critical unknown"}
+			}
+			require.Equal(t, want, r.told)
+		})
+	}
+}
