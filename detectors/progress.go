@@ -19,6 +19,9 @@ type progress struct {
 	seq    sequences
 	procs  processes
 	jobs   map[string]*progressJob
+
+	at       time.Time     // of the last tick
+	recalled *keptProgress // of before a restart, as far as it is not taken up
 }
 
 // The clocks.
@@ -74,6 +77,9 @@ type progressJob struct {
 	writeGap time.Duration // longest usual time between two files, decaying
 	members  map[signals.Entity]Member
 	graph    seqGraph
+	usual    []keptLevel // what its parts did until it stood, to be kept
+	recalled []keptLevel // the same from before a restart, until all have a sample
+	taken    time.Time   // when the job was taken up after a restart
 }
 
 // clockState is one witness.
@@ -111,6 +117,8 @@ func (d *progress) Observe(t *Tick, r *Report) {
 			d.jobs[j.ID] = p
 		}
 	}
+	d.at = t.Time
+	d.recall(t)
 	d.readCounters(t)
 	d.procs.read(t)
 	d.seq.read(t, d.standing())
@@ -179,7 +187,7 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 		p.still = t.Time
 	}
 	if p.watched.IsZero() {
-		p.watched = t.Time
+		p.watched, p.usual = t.Time, d.levels.keep(t, j)
 	}
 	p.since = last
 	if d.levels.checkpoint(t, j) {
@@ -274,7 +282,7 @@ func (p *progressJob) resume(t *Tick) {
 			p.pauses = p.pauses[1:]
 		}
 	}
-	p.watched, p.still, p.evidence, p.graph = time.Time{}, time.Time{}, time.Time{}, seqGraph{}
+	p.watched, p.still, p.evidence, p.graph, p.usual = time.Time{}, time.Time{}, time.Time{}, seqGraph{}, nil
 	clear(p.members)
 }
 

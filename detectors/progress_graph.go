@@ -123,12 +123,7 @@ func (g *seqGraph) judge(at time.Time, b *positions, out *JobProgress) {
 	}
 	for _, rank := range now.Roots {
 		who := b.who[rank]
-		if g.first == nil {
-			g.first = map[signals.Entity]time.Time{}
-		}
-		if g.first[who].IsZero() {
-			g.first[who] = at
-		}
+		g.note(who, at)
 		out.Behind = append(out.Behind, who)
 		if g.first[who].After(out.BehindSince) {
 			out.BehindSince = g.first[who]
@@ -140,6 +135,16 @@ func (g *seqGraph) judge(at time.Time, b *positions, out *JobProgress) {
 		}
 	}
 	out.Cycle = len(now.Cycle) > 0 && len(now.Roots) == 0
+}
+
+// note remembers when a rank was first seen behind.
+func (g *seqGraph) note(who signals.Entity, at time.Time) {
+	if g.first == nil {
+		g.first = map[signals.Entity]time.Time{}
+	}
+	if g.first[who].IsZero() {
+		g.first[who] = at
+	}
 }
 
 // sorted lists the rows in a fixed order.

@@ -207,3 +207,59 @@ func (l *levels) checkpoint(t *Tick, j *signals.Job) bool {
 	}
 	return false
 }
+
+// keep lists the usual levels of the parts of a job.
+func (l *levels) keep(t *Tick, j *signals.Job) []keptLevel {
+	var out []keptLevel
+	l.each(t, j, func(kind int, e signals.Entity, s *level) {
+		if s.usual > 0 {
+			out = append(out, keptLevel{kind, e.Host, e.Device, e.Port, s.usual})
+		}
+	})
+	return out
+}
+
+// recall takes usual levels of the parts of a job that have a sample and none.
+func (l *levels) recall(t *Tick, j *signals.Job, kept []keptLevel) {
+	by := make(map[keptLevel]float32, len(kept))
+	for _, k := range kept {
+		usual := k.Usual
+		k.Usual = 0
+		if usual > 0 && !math.IsInf(float64(usual), 0) {
+			by[k] = usual
+		}
+	}
+	l.each(t, j, func(kind int, e signals.Entity, s *level) {
+		if usual, ok := by[keptLevel{kind, e.Host, e.Device, e.Port, 0}]; ok && s.usual == 0 {
+			s.usual = usual
+		}
+	})
+}
+
+// each goes over the levels of a job that have a sample.
+func (l *levels) each(t *Tick, j *signals.Job, f func(kind int, e signals.Entity, s *level)) {
+	visit := func(kind int, id signals.EntityID) {
+		if s := l.now[kind].Peek(id); s != nil && s.stamp != 0 {
+			f(kind, t.Entities.Of(id), s)
+		}
+	}
+	for _, g := range j.GPUs {
+		if id, ok := t.Entities.Find(g); ok {
+			for _, kind := range [...]int{levelTensor, levelPower, levelUtil, levelMemory} {
+				visit(kind, id)
+			}
+		}
+	}
+	for _, name := range j.Hosts {
+		h := l.hosts[name]
+		if h == nil || t.byHost[name] != j {
+			continue
+		}
+		for _, id := range h.nics {
+			visit(levelNIC, id)
+		}
+		if h.io != Gone {
+			visit(levelIO, h.io)
+		}
+	}
+}

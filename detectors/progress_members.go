@@ -40,7 +40,11 @@ func (d *progress) classify(
 		x := procs[g]
 		state = x.member(state, last)
 		m, known := p.members[g]
-		if !known || m.State != state {
+		switch {
+		case known && m.State == state:
+		case known && state == StateUnknown:
+			m.State = state // for want of a sample: what it was is not forgotten
+		default:
 			m = Member{Entity: g, State: state, Since: t.Time}
 			p.members[g] = m
 		}
