@@ -15,6 +15,11 @@ import (
 type portState struct {
 	state, phys *column
 	ports       map[signals.EntityID]portMemory
+	// down are the ports that are down now, to be kept; recalled those that were
+	// before a restart, with the time in Unix ms, until they are seen again.
+	down     []keptPort
+	recalled map[portName]int64
+	until    time.Time // when those are forgotten, zero before the first tick
 }
 
 // portMemory is the past of one port.
@@ -51,13 +56,14 @@ func (d *portState) Name() string { return "port_state" }
 func (d *portState) Observe(t *Tick, r *Report) {
 	d.state.update(t)
 	d.phys.update(t)
+	d.forget(t.Time)
 	if f := t.Frames[signals.NICState]; f.Len() > 0 {
 		for i, id := range f.Entity {
 			worst := f.Value[i]
 			if f.Min != nil {
 				worst = f.Min[i]
 			}
-			d.observe(id, f.Value[i], worst, f.Stamp[i])
+			d.observe(t, id, f.Value[i], worst, f.Stamp[i])
 		}
 	} else if f := t.Frames[signals.NICPhysState]; f.Len() > 0 && len(d.state.rows) == 0 {
 		for i, id := range f.Entity {
@@ -65,18 +71,21 @@ func (d *portState) Observe(t *Tick, r *Report) {
 			if v == physLinkUp {
 				v = stateActive
 			}
-			d.observe(id, v, v, f.Stamp[i])
+			d.observe(t, id, v, v, f.Stamp[i])
 		}
 	}
 	d.report(t, r)
 }
 
 // observe takes one sample; worst is the lowest state since the one before.
-func (d *portState) observe(id signals.EntityID, v, worst float64, stamp int64) {
+func (d *portState) observe(t *Tick, id signals.EntityID, v, worst float64, stamp int64) {
 	if math.IsNaN(v) {
 		return
 	}
-	p := d.ports[id]
+	p, known := d.ports[id]
+	if !known {
+		d.takeUp(t.Entities.Of(id), &p, v, stamp)
+	}
 	was := p.active
 	switch {
 	case v == stateActive && p.down:
@@ -97,6 +106,7 @@ func (d *portState) observe(id signals.EntityID, v, worst float64, stamp int64) 
 
 func (d *portState) report(t *Tick, r *Report) {
 	var ids []signals.EntityID
+	d.down = nil
 	for id, p := range d.ports {
 		for len(p.periods) > 0 && t.Time.UnixMilli()-p.periods[0].to > portMemoryFor.Milliseconds() {
 			p.periods = p.periods[1:]
@@ -115,6 +125,7 @@ func (d *portState) report(t *Tick, r *Report) {
 			base.Job = j.ID
 		}
 		if p.down {
+			d.down = append(d.down, keptPort{nameOfPort(e), unixMilli(p.since)})
 			f := base
 			f.Pattern, f.Code, f.Value, f.Expected = Fact, CodePortNotActive, p.value, stateActive
 			f.Since = unixMilli(p.since)

@@ -222,3 +222,25 @@ func TestLeafLostItsPorts(t *testing.T) {
 		},
 	})
 }
+
+// TestPortsThatStayDownOverARestart: a port that has been down for longer than
+// history is read is not one that was never there.
+func TestPortsThatStayDownOverARestart(t *testing.T) {
+	nic, spare := snaptest.NIC("gpu-003", "mlx5_0"), snaptest.NIC("gpu-005", "mlx5_2")
+	r := newRig(snaptest.New(snaptest.R16(), 11))
+	r.Set(signals.NICState, 1, spare) // since ever
+	r.run(20 * time.Minute)
+	require.Empty(t, r.told)
+	drop(r, nic)
+	r.run(2 * time.Hour)
+	want := []string{"link_down port_not_active critical high link:gpu-003/mlx5_0"}
+	require.Equal(t, want, r.verdicts())
+	began := r.last.Verdicts[0].StartedAt
+	again := r.restarted(t).restarted(t)
+	again.run(30 * time.Minute)
+	require.Equal(t, want, again.told)
+	require.WithinDuration(t, began, again.last.Verdicts[0].StartedAt, time.Minute)
+	restore(again, nic)
+	again.run(2 * time.Hour)
+	require.Empty(t, again.verdicts(), "it is back, and its flaps are over")
+}

@@ -36,6 +36,9 @@ func (m *Manager) Apply(r *diagnosis.Result) []Event {
 	if m.last.IsZero() {
 		t.step = 0
 	}
+	if m.restored {
+		t.carry()
+	}
 	t.match(m.fold(t.prepare(r.Verdicts)))
 	t.markEndedJobs(r.Ended)
 	t.clearUnconfirmed()

@@ -72,6 +72,8 @@ type Incident struct {
 	Held      string        `json:"held,omitempty"`
 	HeldTicks int           `json:"held_ticks,omitempty"`
 	HeldFor   time.Duration `json:"held_for,omitempty"`
+	// Carried is set while nothing has shown it since a restart.
+	Carried bool `json:"carried,omitempty"`
 	// Version rises with each change that a receiver should see.
 	Version uint64 `json:"version"`
 

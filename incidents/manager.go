@@ -45,6 +45,11 @@ type Options struct {
 	// not be judged for that long. 0 is 24 h. A general lack of data never
 	// counts.
 	HeldLimit time.Duration
+	// Warmed is how much history the diagnosis has seen at its first evaluation.
+	// An incident that began so long before a restart that this history need not
+	// show its beginning is held until it is seen again: what is not seen then
+	// proves nothing. 0 holds none.
+	Warmed time.Duration
 	// History is the number of ended incidents kept. 0 is 1000.
 	History int
 	// HistoryWindow is how far back repeat offenders are counted, RepeatOffender

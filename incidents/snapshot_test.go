@@ -49,6 +49,46 @@ func TestFirstTickAfterARestoreResolvesNothing(t *testing.T) {
 	require.Len(t, d.tick(1), 1)
 }
 
+func TestWhatIsOlderThanTheHistoryIsNotResolvedByIgnorance(t *testing.T) {
+	warm := incidents.Options{Warmed: time.Hour, HeldLimit: 2 * time.Hour}
+	for name, tc := range map[string]struct {
+		age   time.Duration // at the restart
+		clear int           // evaluations without it before the restart
+		seen  bool          // once more after the restart
+		opts  incidents.Options
+		ends  time.Duration // after the restart, at most
+		why   incidents.ResolveReason
+	}{
+		"young":                            {10 * time.Minute, 0, false, warm, 5 * time.Minute, incidents.Recovered},
+		"old":                              {time.Hour, 0, false, warm, 2*time.Hour + 5*time.Minute, incidents.DataGone},
+		"old and seen again":               {time.Hour, 0, true, warm, 5 * time.Minute, incidents.Recovered},
+		"old and healthy before":           {time.Hour, 2, false, warm, 5 * time.Minute, incidents.Recovered},
+		"old, and history is not read":     {time.Hour, 0, false, incidents.Options{}, 5 * time.Minute, incidents.Recovered},
+		"old, and the daemon knows it all": {time.Hour, 0, false, incidents.Options{Warmed: 3 * time.Hour}, 5 * time.Minute, incidents.Recovered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := drive(t, tc.opts)
+			d.tick(int(tc.age/(15*time.Second)), nic("a", "mlx5_0"))
+			d.tick(tc.clear)
+			d.m = restart(t, d.m, tc.opts)
+			if tc.seen {
+				d.tick(1, nic("a", "mlx5_0"))
+			}
+			began := d.now
+			for {
+				for _, ev := range d.tick(1) {
+					require.Equal(t, tc.why, ev.Incident.ResolveReason)
+					if tc.why == incidents.DataGone {
+						require.GreaterOrEqual(t, d.now.Sub(began), 2*time.Hour-time.Minute)
+					}
+					return
+				}
+				require.Less(t, d.now.Sub(began), tc.ends, "never ended")
+			}
+		})
+	}
+}
+
 func TestDowntimeDoesNotCount(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	v := nic("a", "mlx5_0")

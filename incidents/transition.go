@@ -43,7 +43,7 @@ func (i *Incident) seen(t *tick) {
 	i.Seen++
 	i.SeenFor += t.step
 	i.Clear, i.ClearFor = 0, 0
-	i.Held, i.HeldFor = "", 0
+	i.Held, i.HeldFor, i.Carried = "", 0, false
 }
 
 // clearUnconfirmed counts an evaluation without confirmation, or holds.
@@ -87,10 +87,27 @@ func (t *tick) holds(inc *Incident) (reason string, local bool) {
 		}
 		return cmp.Or(h.Reason, "inputs are missing"), h.Host != "" || h.Job != ""
 	}
+	if inc.Carried && !inc.JobEnded && inc.Cleared == "" {
+		return "it began before the history that was read after a restart, and has not been seen since", true
+	}
 	if t.examined[inc] {
 		return "a more exact verdict is pending", false
 	}
 	return "", false
+}
+
+// forming is how much of the history that is read goes into baselines before
+// anything can be seen in the rest.
+const forming = 20 * time.Minute
+
+// carry notes at the first evaluation after a restart which incidents began
+// before what is known since. Of the others absence says what it always says,
+// and so it does of those that were seen to be healthy before.
+func (t *tick) carry() {
+	for _, inc := range t.live {
+		old := t.opts.Warmed > 0 && t.at.Sub(inc.StartedAt) > t.opts.Warmed-forming
+		inc.Carried = old && inc.State != Pending && inc.Clear == 0
+	}
 }
 
 // examine notes the incidents which a pending verdict is about to replace: they

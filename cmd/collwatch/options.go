@@ -82,6 +82,7 @@ func incidentOptions(cfg *config.Config) incidents.Options {
 		LatchFlaps:    in.Flaps,
 		LatchFor:      in.Latch.Std(),
 		HeldLimit:     in.DataGone.Std(),
+		Warmed:        cfg.Global.WarmUp.Std(),
 		HistoryWindow: in.History.Std(),
 
 		History:        in.HistorySize,
