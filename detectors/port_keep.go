@@ -31,6 +31,18 @@ type portName struct {
 
 func nameOfPort(e signals.Entity) portName { return portName{e.Host, e.Device, e.Port} }
 
+// hostsUp are the hosts with a port that is active. Where all are down the host
+// is what is ill or boots, which nothing that is kept here tells.
+func (d *portState) hostsUp(t *Tick) map[string]bool {
+	up := map[string]bool{}
+	for id, p := range d.ports {
+		if p.active && !p.down {
+			up[t.Entities.Of(id).Host] = true
+		}
+	}
+	return up
+}
+
 // Keep implements [Keeper].
 func (d *portState) Keep() (json.RawMessage, error) {
 	out := keptPorts{Down: d.down}

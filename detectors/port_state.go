@@ -117,6 +117,10 @@ func (d *portState) report(t *Tick, r *Report) {
 		}
 	}
 	slices.Sort(ids)
+	var up map[string]bool
+	if len(ids) > 0 {
+		up = d.hostsUp(t)
+	}
 	for _, id := range ids {
 		p := d.ports[id]
 		e := t.Entities.Of(id)
@@ -125,7 +129,9 @@ func (d *portState) report(t *Tick, r *Report) {
 			base.Job = j.ID
 		}
 		if p.down {
-			d.down = append(d.down, keptPort{nameOfPort(e), unixMilli(p.since)})
+			if up[e.Host] {
+				d.down = append(d.down, keptPort{nameOfPort(e), unixMilli(p.since)})
+			}
 			f := base
 			f.Pattern, f.Code, f.Value, f.Expected = Fact, CodePortNotActive, p.value, stateActive
 			f.Since = unixMilli(p.since)

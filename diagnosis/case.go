@@ -98,6 +98,16 @@ func (c *Case) index(f *detectors.Finding) {
 	}
 }
 
+// WatchedSince is since when a job is watched: since it was seen first, but not
+// before the history that was read at the start. What seems to have begun just
+// then may be older than both.
+func (c *Case) WatchedSince(j *signals.Job) time.Time {
+	if j.FirstSeen.Before(c.memory.began) {
+		return c.memory.began
+	}
+	return j.FirstSeen
+}
+
 // On returns the findings about one thing: a host, GPU, NIC or switch port.
 func (c *Case) On(thing signals.Entity) []*detectors.Finding { return c.byThing[c.thing(thing)] }
 

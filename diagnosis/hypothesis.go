@@ -31,7 +31,7 @@ type Hypothesis struct {
 	// Jobs are the jobs harmed: a stall or slowness of theirs that began
 	// later is a consequence.
 	Jobs []string
-	// JobSince is when Job was first seen, for a lateness that may be older than
+	// JobSince is since when Job is watched, for a lateness that may be older than
 	// what is known of it; zero elsewhere.
 	JobSince time.Time
 	// Groups are the communicators whose slowness it explains.

@@ -184,8 +184,8 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 		}
 		v := c.Vote(j.ID)
 		for _, b := range v.Blames {
-			if since := c.slowSince(b.Slow); since.Sub(j.FirstSeen) < builtIn {
-				continue // slow since the job began: how it is built
+			if since := c.slowSince(b.Slow); since.Sub(c.WatchedSince(j)) < builtIn {
+				continue // slow as long as it is watched: how it is built
 			}
 			if b.Effect < leastRailEffect || !b.across() || c.explained(told, b.Slow) || v.Healthy == 0 ||
 				c.Now.Sub(c.slowSince(b.Slow)) < timingHold || c.signAmong(b.Tied) {

@@ -19,6 +19,8 @@ type memory struct {
 	lemon map[signals.Entity]int
 	// unused are ports that carried nothing, and when that was seen last.
 	unused map[signals.Entity]time.Time
+	// began is the first evaluation, that of history included.
+	began time.Time
 	// aliases are learned once a host.
 	aliases *aliases
 }
@@ -52,6 +54,9 @@ func newMemory(o *Options) *memory {
 
 // observe notes who runs where.
 func (m *memory) observe(s *signals.Snapshot) {
+	if m.began.IsZero() {
+		m.began = s.Time
+	}
 	for _, j := range s.Jobs {
 		if j.Ended {
 			continue

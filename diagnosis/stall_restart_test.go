@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/collwatch/collwatch/internal/snaptest"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -102,6 +103,21 @@ func (r *rig) restarted(t *testing.T) *rig {
 	again := newRig(r.Cluster)
 	require.NoError(t, again.bank.Restore(kept))
 	return again
+}
+
+// TestWhatWasSoSinceEverIsSoAfterARestart: what seems to begin with the history
+// that is read did not begin then, though the job is known to be older.
+func TestWhatWasSoSinceEverIsSoAfterARestart(t *testing.T) {
+	gpu := snaptest.GPU("gpu-004", 2)
+	r := newRig(snaptest.New(snaptest.R16(), 11))
+	r.Without(signals.GPUClockReasons)
+	r.Set(signals.GPUSMClock, 1590e6, gpu)
+	r.Set(signals.GPUTemp, 86, gpu)
+	r.run(time.Hour)
+	require.Empty(t, r.told)
+	again := r.restarted(t)
+	again.run(time.Hour)
+	require.Empty(t, again.told)
 }
 
 // TestStallOverAGapOfSamples: values that are missing for a while do not make

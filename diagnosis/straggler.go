@@ -92,7 +92,7 @@ func (c *Case) believable(f *detectors.Finding) bool {
 func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding) (Hypothesis, bool) {
 	h := newHypothesis(StragglerCompute, "unexplained")
 	h.Job, h.Jobs, h.Scope = job.ID, []string{job.ID}, "job"
-	h.AffectedHosts, h.AffectedGPUs, h.JobSince = len(job.Hosts), len(job.GPUs), job.FirstSeen
+	h.AffectedHosts, h.AffectedGPUs, h.JobSince = len(job.Hosts), len(job.GPUs), c.WatchedSince(job)
 	h.Hosts, h.Needs = []string{host}, []signals.ID{signals.CollExecTime}
 	here, windows := 0, late[0].Windows
 	for _, g := range slices.Concat(job.GPUs, job.Ranks) {

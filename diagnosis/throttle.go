@@ -139,7 +139,7 @@ func (c *Case) sagged(gpu signals.Entity, clock *detectors.Finding) bool {
 		return true
 	}
 	jobs := c.JobsOf(gpu)
-	return len(jobs) > 0 && clock.Since.Sub(jobs[0].FirstSeen) > builtIn
+	return len(jobs) > 0 && clock.Since.Sub(c.WatchedSince(jobs[0])) > builtIn
 }
 
 func bitsReason(bits int64) string {
