@@ -180,6 +180,13 @@ func (s *Shape) leafPort(h, n int) string {
 	if s.Fabric == FabricToR {
 		return fmt.Sprintf("swp%d", h%max(1, s.HostsPerLeaf)*len(s.NICs)+n+1)
 	}
+	if s.Fabric == FabricSwitch { // all cards of a host are on it
+		port := h*len(s.NICs) + n + 1
+		if port > ibUplinks {
+			port += ibUplinks
+		}
+		return strconv.Itoa(port)
+	}
 	if s.HostsPerLeaf > 0 {
 		h %= s.HostsPerLeaf
 	}
