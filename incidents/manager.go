@@ -48,7 +48,7 @@ type Options struct {
 	// Warmed is how much history the diagnosis has seen at its first evaluation.
 	// An incident that began so long before a restart that this history need not
 	// show its beginning is held until it is seen again: what is not seen then
-	// proves nothing. 0 holds none.
+	// proves nothing. Less than 40 min holds none.
 	Warmed time.Duration
 	// History is the number of ended incidents kept. 0 is 1000.
 	History int

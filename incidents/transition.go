@@ -102,11 +102,13 @@ const forming = 20 * time.Minute
 
 // carry notes at the first evaluation after a restart which incidents began
 // before what is known since. Of the others absence says what it always says,
-// and so it does of those that were seen to be healthy before.
+// and so it does of those that were seen to be healthy before, and of events,
+// which are over when they are told. A short history is no measure of age.
 func (t *tick) carry() {
 	for _, inc := range t.live {
-		old := t.opts.Warmed > 0 && t.at.Sub(inc.StartedAt) > t.opts.Warmed-forming
-		inc.Carried = old && inc.State != Pending && inc.Clear == 0
+		old := t.opts.Warmed >= 2*forming && t.at.Sub(inc.StartedAt) > t.opts.Warmed-forming
+		lasting := inc.Severity > diagnosis.Info && t.policy(inc.Verdict.Class).Latch == 0
+		inc.Carried = old && lasting && inc.State == Open && inc.Clear == 0
 	}
 }
 
