@@ -119,6 +119,7 @@ func (d *progress) Observe(t *Tick, r *Report) {
 	}
 	d.at = t.Time
 	d.recall(t)
+	d.recallLevels(t)
 	d.readCounters(t)
 	d.procs.read(t)
 	d.seq.read(t, d.standing())

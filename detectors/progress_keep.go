@@ -60,7 +60,7 @@ type keptThing struct {
 
 // keptLevel is what a GPU, NIC or host usually does.
 type keptLevel struct {
-	Level  int     `json:"level"` // levelTensor and so on
+	Level  string  `json:"level"` // the name of its signal
 	Host   string  `json:"host"`
 	Device string  `json:"device,omitempty"`
 	Port   string  `json:"port,omitempty"`
@@ -146,7 +146,6 @@ func (d *progress) Recall(raw json.RawMessage) error {
 // recall gives the jobs of a tick what was kept of them, once history is behind.
 // What history shows itself counts more.
 func (d *progress) recall(t *Tick) {
-	defer d.recallLevels(t)
 	if d.recalled == nil || !t.Time.After(d.recalled.At) {
 		return
 	}

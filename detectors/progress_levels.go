@@ -213,7 +213,7 @@ func (l *levels) keep(t *Tick, j *signals.Job) []keptLevel {
 	var out []keptLevel
 	l.each(t, j, func(kind int, e signals.Entity, s *level) {
 		if s.usual > 0 {
-			out = append(out, keptLevel{kind, e.Host, e.Device, e.Port, s.usual})
+			out = append(out, keptLevel{levelSignals()[kind].String(), e.Host, e.Device, e.Port, s.usual})
 		}
 	})
 	return out
@@ -230,7 +230,7 @@ func (l *levels) recall(t *Tick, j *signals.Job, kept []keptLevel) {
 		}
 	}
 	l.each(t, j, func(kind int, e signals.Entity, s *level) {
-		if usual, ok := by[keptLevel{kind, e.Host, e.Device, e.Port, 0}]; ok && s.usual == 0 {
+		if usual, ok := by[keptLevel{levelSignals()[kind].String(), e.Host, e.Device, e.Port, 0}]; ok && s.usual == 0 {
 			s.usual = usual
 		}
 	})
