@@ -31,6 +31,11 @@ type outage struct {
 // in use.
 const fate = 3 * time.Minute
 
+// flapSettle is the number of evaluations for which a single flap is not told. A
+// low rate is believed from the second sample on, and samples are seldom rarer
+// than evaluations.
+const flapSettle = 2
+
 func newLinkFamily(o *Options) Family {
 	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}}
 	return Family{Name: "link", Judge: f.judge, Memory: f}
@@ -273,7 +278,9 @@ func times(n float64) string {
 
 // flap judges a port that is up again, or down for a moment only. One event is
 // a notice, the second a warning, the third within the window or enough seconds
-// in sum are critical.
+// in sum are critical. A notice has time until the rate of the port was seen
+// again: a link that comes back with fewer lanes is degraded, and one fault is
+// told once.
 func (f *linkFamily) flap(c *Case, p *portCase) (Hypothesis, bool) {
 	events := p.events
 	if events == 0 {
@@ -298,6 +305,9 @@ func (f *linkFamily) flap(c *Case, p *portCase) (Hypothesis, bool) {
 	}
 	if recent >= float64(f.opts.FlapCritical) || (events >= 2 && p.seconds >= f.opts.FlapDown.Seconds()) {
 		severity = Critical
+	}
+	if severity == Info && c.Now.Sub(p.since) < flapSettle*f.opts.Interval {
+		return Hypothesis{}, false
 	}
 	h := c.about(LinkFlap, reason, p.nic, p.since)
 	h.Severity = severity

@@ -163,6 +163,14 @@ func TestLinkFlap(t *testing.T) {
 			also: []string{"link_flap single info high nic:gpu-015/mlx5_1"},
 		},
 		{
+			name: "it comes back with fewer lanes, and the outage is no notice of its own", after: 5 * time.Minute,
+			fault: func(r *rig) {
+				flap(r, 15*time.Second)
+				r.Set(signals.NICRate, 1.25e10, nic)
+			},
+			want: []string{"nic_degraded rate_downtrained critical high nic:gpu-015/mlx5_1"},
+		},
+		{
 			name: "recoveries with bit errors are bit errors", after: 5 * time.Minute,
 			fault: func(r *rig) {
 				r.Set(signals.NICSymbolErrors, 38, nic)
