@@ -30,7 +30,9 @@ type baseline struct {
 	hit         map[signals.Entity]bool
 	// past are the values of some hours, one a minute, for rules about the past.
 	past map[signals.Entity][]float64
-	tick int
+	// ranked are the values of a day and of an hour, for medians.
+	ranked map[signals.Entity]*[2]ranked
+	tick   int
 }
 
 type held struct {
@@ -131,7 +133,7 @@ func baselines() []*baseline {
 	}
 	for _, b := range list {
 		b.board, b.since, b.said = board, map[signals.Entity]int{}, map[signals.Entity]bool{}
-		b.past = map[signals.Entity][]float64{}
+		b.past, b.ranked = map[signals.Entity][]float64{}, map[signals.Entity]*[2]ranked{}
 	}
 	return list
 }

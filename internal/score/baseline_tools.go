@@ -77,26 +77,58 @@ func adaptive(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 // MAD, at least half of it, around which the median of the last hour may be.
 func robust(b *baseline, s *signals.Snapshot) map[signals.Entity]bool {
 	hit := map[signals.Entity]bool{}
-	for e := range b.history(s, signals.CollBusBandwidth) {
-		p := b.past[e]
-		if len(p) < pastLeast {
+	now := b.shown(s, signals.CollBusBandwidth)
+	for e := range b.ranked {
+		if _, ok := now[e]; !ok {
+			delete(b.ranked, e)
+		}
+	}
+	for e, v := range now {
+		r := b.ranked[e]
+		if r == nil {
+			r = &[2]ranked{}
+			b.ranked[e] = r
+		}
+		day, hour := &r[0], &r[1]
+		day.add(v, pastMost)
+		hour.add(v, pastHour)
+		if len(day.sorted) < pastLeast {
 			continue
 		}
-		mid := medianOf(p)
-		away := math.Abs(medianOf(p[max(0, len(p)-pastHour):]) - mid)
+		mid := day.median()
+		away := math.Abs(hour.median() - mid)
 		if away <= 0.5*mid {
 			continue // inside the least band; the MAD of a day takes long
 		}
-		off := make([]float64, len(p))
-		for i := range p {
-			off[i] = math.Abs(p[i] - mid)
+		off := make([]float64, len(day.sorted))
+		for i, x := range day.sorted {
+			off[i] = math.Abs(x - mid)
 		}
-		if away > 2*medianOf(off) {
+		slices.Sort(off)
+		if away > 2*off[len(off)/2] {
 			hit[e.Thing()] = true
 		}
 	}
 	return hit
 }
+
+// ranked holds the newest values, and the same in their order: a day of them is
+// sorted once and not at every look.
+type ranked struct{ values, sorted []float64 }
+
+// add takes a value in and drops the oldest of more than most.
+func (r *ranked) add(v float64, most int) {
+	r.values = append(r.values, v)
+	i, _ := slices.BinarySearch(r.sorted, v)
+	r.sorted = slices.Insert(r.sorted, i, v)
+	if len(r.values) > most {
+		i, _ = slices.BinarySearch(r.sorted, r.values[0])
+		r.sorted = slices.Delete(r.sorted, i, i+1)
+		r.values = r.values[1:]
+	}
+}
+
+func (r *ranked) median() float64 { return r.sorted[len(r.sorted)/2] }
 
 // minder is the similarity test of Minder (NSDI 2025) without the denoising
 // network: per metric the sum of distances of a host to all others, and a host
@@ -163,10 +195,4 @@ func moments(xs []float64) (mean, sd float64) {
 		sd += (x - mean) * (x - mean)
 	}
 	return mean, math.Sqrt(sd / float64(len(xs)))
-}
-
-func medianOf(xs []float64) float64 {
-	xs = slices.Clone(xs)
-	slices.Sort(xs)
-	return xs[len(xs)/2]
 }
