@@ -128,7 +128,7 @@ func (c *checker) text(at, rule, arg, s string) {
 	case "class":
 		c.word(at, s, c.words.Classes)
 	case "severity":
-		c.oneOf(at, s, []string{"info", "warning", "critical"})
+		c.oneOf(at, s, severities)
 	case "word":
 		if !wordForm.MatchString(s) {
 			c.add(at, "must be lower case letters, digits and underscores, got %q", s)

@@ -17,6 +17,9 @@ var ourLabels = []string{
 	"owner_domain", "source",
 }
 
+// severities are the values of the label severity.
+var severities = []string{"info", "warning", "critical"}
+
 // crossChecks are the checks that look at more than one value.
 func (c *checker) crossChecks(cfg *Config) {
 	c.global(cfg)
