@@ -162,9 +162,9 @@ func (d *daemon) afterTick(t engine.Tick, missed int) {
 	g.sync()
 	d.sup.cycle(now)
 	if !d.ready.Swap(true) {
-		d.log.Info("ready", "series", t.Series, "took", t.Took.Round(time.Millisecond))
+		d.log.Info("ready", append(g.inputs(), "took", t.Took.Round(time.Millisecond))...)
 		d.sup.ready()
 	}
 	d.sup.status(fmt.Sprintf("%d series, %d open incidents, last evaluation %s in %s",
-		t.Series, len(g.asm.manager.Live()), t.At.UTC().Format(time.TimeOnly), t.Took.Round(time.Millisecond)))
+		g.seen(), len(g.asm.manager.Live()), t.At.UTC().Format(time.TimeOnly), t.Took.Round(time.Millisecond)))
 }

@@ -208,6 +208,34 @@ func (g *generation) observe(t *engine.Tick, now time.Time) {
 	g.pages.Store(web.Look(t, before, more))
 }
 
+// seen counts the series in the newest answers of all sources. Rows of one
+// evaluation would say less: a window that was read once is not read again.
+func (g *generation) seen() (n int) {
+	if s := g.pages.Load(); s != nil {
+		for _, q := range s.Queries {
+			n += q.Series
+		}
+	}
+	return n
+}
+
+// inputs says for the log what there is to judge, and how many classes of fault
+// can be told from it: all of the class, a part, or nothing (collwatch coverage
+// says which and why).
+func (g *generation) inputs() []any {
+	out := []any{"series", g.seen()}
+	s := g.pages.Load()
+	if s == nil || s.Coverage == nil {
+		return out
+	}
+	levels := map[signals.Level]int{}
+	for _, c := range s.Coverage.Classes {
+		levels[c.Level]++
+	}
+	return append(out, "classes_full", levels[signals.LevelFull], "classes_coarse", levels[signals.LevelCoarse],
+		"classes_blind", levels[signals.LevelBlind])
+}
+
 // sync hands the present state to all receivers.
 func (g *generation) sync() {
 	for _, r := range g.receivers {

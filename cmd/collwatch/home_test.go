@@ -1,7 +1,6 @@
 package main
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -47,14 +46,8 @@ func TestLinksLeadToWhereTheDaemonListens(t *testing.T) {
 }
 
 func TestLinksSurviveAReload(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "collwatch.toml")
-	text := "[global]\nstate_dir = \"" + t.TempDir() + "\"\n[[source]]\nurl = \"http://127.0.0.1:1\"\n"
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	cfg, err := loadConfig(path)
-	require.NoError(t, err)
-	d, err := newDaemon(path, cfg, slog.New(slog.DiscardHandler), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, d.store.Close()) })
+	d := idleDaemon(t, "", nil)
+	cfg := d.current.Load().cfg
 	d.listenAt("http://monitor:19876")
 	require.Equal(t, "http://monitor:19876", d.current.Load().asm.opts.renderer.ExternalURL)
 	next, err := d.newGeneration(cfg)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"log/slog"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,16 +16,9 @@ import (
 // A daemon that has just started, and not only one that was reloaded, knows who
 // is in maintenance.
 func TestMaintenanceHoldsFromTheStart(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "maintenance"), []byte("gpu-003/mlx5_5 until=2036-01-01T00:00:00Z cable swap\n"), 0o600))
-	path := filepath.Join(dir, "collwatch.toml")
-	text := "[global]\nstate_dir = \"" + t.TempDir() + "\"\n[[source]]\nurl = \"http://127.0.0.1:1\"\n[incidents.maintenance]\nfile = \"maintenance\"\n"
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	cfg, err := loadConfig(path)
-	require.NoError(t, err)
-	d, err := newDaemon(path, cfg, slog.New(slog.DiscardHandler), nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, d.store.Close()) })
+	list := filepath.Join(t.TempDir(), "maintenance")
+	require.NoError(t, os.WriteFile(list, []byte("gpu-003/mlx5_5 until=2036-01-01T00:00:00Z cable swap\n"), 0o600))
+	d := idleDaemon(t, fmt.Sprintf("[incidents.maintenance]\nfile = %q\n", list), nil)
 	fault := func(device string) diagnosis.Verdict {
 		return diagnosis.Verdict{
 			Class: diagnosis.Class("nic_degraded"), Severity: diagnosis.Critical,

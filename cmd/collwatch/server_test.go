@@ -1,11 +1,8 @@
 package main
 
 import (
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,14 +18,7 @@ func TestServerSwitches(t *testing.T) {
 		"inverted": {"[web]\nreload = false\npprof = true\n", http.StatusForbidden, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "collwatch.toml")
-			text := "[global]\nstate_dir = \"" + t.TempDir() + "\"\n[[source]]\nurl = \"http://127.0.0.1:1\"\n" + tc.web
-			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-			cfg, err := loadConfig(path)
-			require.NoError(t, err)
-			d, err := newDaemon(path, cfg, slog.New(slog.DiscardHandler), nil)
-			require.NoError(t, err)
-			t.Cleanup(func() { require.NoError(t, d.store.Close()) })
+			d := idleDaemon(t, tc.web, nil)
 			h := d.server().Handler
 			code := func(method, url string) int {
 				w := httptest.NewRecorder()

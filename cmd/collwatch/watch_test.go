@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,23 +12,18 @@ import (
 // A changed file is loaded once; a broken one is refused once and the running
 // configuration goes on.
 func TestReloadOfAChangedFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "collwatch.toml")
-	write := func(text string) {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
-	text := "[global]\nstate_dir = \"" + t.TempDir() + "\"\n[[source]]\nurl = \"http://127.0.0.1:1\"\n"
-	write(text)
-	cfg, err := loadConfig(path)
-	require.NoError(t, err)
 	var log strings.Builder
-	d, err := newDaemon(path, cfg, slog.New(slog.NewTextHandler(&log, nil)), nil)
+	d := idleDaemon(t, "", slog.NewTextHandler(&log, nil))
+	text, err := os.ReadFile(d.path)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, d.store.Close()) })
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(d.path, []byte(text), 0o600))
+	}
 
 	require.Empty(t, d.reloadIfChanged(""), "nothing has changed")
 	require.Empty(t, d.next)
 
-	write(text + "[web]\nreload = false\n")
+	write(string(text) + "[web]\nreload = false\n")
 	tried := d.reloadIfChanged("")
 	require.Len(t, d.next, 1)
 	next := <-d.next
@@ -43,6 +37,6 @@ func TestReloadOfAChangedFile(t *testing.T) {
 	require.Equal(t, tried, d.reloadIfChanged(tried))
 	require.Equal(t, 1, strings.Count(log.String(), "configuration not reloaded"))
 
-	require.NoError(t, os.Remove(path))
+	require.NoError(t, os.Remove(d.path))
 	require.Equal(t, tried, d.reloadIfChanged(tried), "a file that is being exchanged is no change")
 }
