@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"regexp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +15,9 @@ import (
 	"github.com/collwatch/collwatch/internal/flightrec"
 )
 
-// maxDump bounds one dump: a recorder with 100,000 entries writes less.
-const maxDump = 256 << 20
-
 func hangCommand(app *kingpin.Application) (string, action) {
 	cmd := app.Command("hang", "Read PyTorch NCCL flight-recorder dumps of a hung job and name the ranks that everybody waits for.")
-	paths := cmd.Arg("dump", "Dumps of all ranks, pickle or JSON, or folders of them. The rank is the last number in the file's name.").Required().ExistingFilesOrDirs()
+	paths := cmd.Arg("dump", "Dumps of all ranks, pickle or JSON, also packed with gzip, or folders of them. The rank is the number after \"rank\" in the file's name, or the last one.").Required().ExistingFilesOrDirs()
 	format := cmd.Flag("format", "text or json.").Default("text").Enum("text", "json")
 	return cmd.FullCommand(), func(_ context.Context, e *env) error {
 		dumps, err := readDumps(*paths)
@@ -47,70 +41,6 @@ func hangCommand(app *kingpin.Application) (string, action) {
 	}
 }
 
-// readDumps reads all dumps. Its error is about every file that cannot be read;
-// a watchdog that kills a process while it writes leaves half a dump, and the
-// others are worth as much without it.
-func readDumps(paths []string) ([]*flightrec.Dump, error) {
-	var files []string
-	for _, p := range paths {
-		info, err := os.Stat(p)
-		if err != nil {
-			return nil, fmt.Errorf("hang: %w", err)
-		}
-		if !info.IsDir() {
-			files = append(files, p)
-			continue
-		}
-		entries, err := os.ReadDir(p)
-		if err != nil {
-			return nil, fmt.Errorf("hang: %w", err)
-		}
-		for _, entry := range entries {
-			if entry.Type().IsRegular() {
-				files = append(files, filepath.Join(p, entry.Name()))
-			}
-		}
-	}
-	var dumps []*flightrec.Dump
-	var errs []error
-	for _, f := range files {
-		d, err := readDump(f)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("hang: %s: %w", f, err))
-			continue
-		}
-		dumps = append(dumps, d)
-	}
-	return dumps, errors.Join(errs...)
-}
-
-var lastNumber = regexp.MustCompile(`(\d+)\D*$`)
-
-func readDump(path string) (*flightrec.Dump, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDump+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(data) > maxDump {
-		return nil, fmt.Errorf("larger than %d MB: that is no dump", maxDump>>20)
-	}
-	d, err := flightrec.Decode(data)
-	if err != nil {
-		return nil, err
-	}
-	if m := lastNumber.FindStringSubmatch(filepath.Base(path)); d.Rank < 0 && m != nil {
-		if d.Rank, err = strconv.Atoi(m[1]); err != nil {
-			return nil, fmt.Errorf("rank %s in the file's name: %w", m[1], err)
-		}
-	}
-	return d, nil
-}
-
 // hangReport is the JSON form.
 type hangReport struct {
 	Suspects  []int            `json:"suspects"`
@@ -121,6 +51,7 @@ type hangReport struct {
 	Alike     bool             `json:"all_alike"`
 	Differ    []hangMismatch   `json:"signature_mismatch"`
 	Absent    []int            `json:"absent"`
+	Peers     map[string][]int `json:"waits_for_peer"`
 	Ranks     int              `json:"ranks"`
 	Group     string           `json:"group"`
 	Operation string           `json:"operation"`
@@ -138,7 +69,10 @@ func hangJSON(r *flightrec.Report) hangReport {
 	out := hangReport{
 		Suspects: orEmpty(r.Roots), WaitedBy: map[string][]int{}, Masked: orEmpty(r.Masked), NotExited: orEmpty(r.NotExited),
 		Cycle: orEmpty(r.Cycle), Alike: r.Alike, Differ: []hangMismatch{}, Absent: orEmpty(r.Absent), Ranks: len(r.Ranks),
-		Group: groupName(r), Operation: r.Op, Sequence: r.Seq,
+		Group: groupName(r), Operation: r.Op, Sequence: r.Seq, Peers: map[string][]int{},
+	}
+	for rank, peers := range r.Peers {
+		out.Peers[strconv.Itoa(rank)] = peers
 	}
 	for root, waiting := range r.WaitedBy {
 		out.WaitedBy[strconv.Itoa(root)] = waiting
@@ -165,12 +99,12 @@ func groupName(r *flightrec.Report) string {
 
 func printHang(w io.Writer, r *flightrec.Report) {
 	line := func(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
-	line("%d ranks with a dump.", len(r.Ranks))
+	line("%s with a dump.", count(len(r.Ranks), "rank"))
 	switch {
 	case len(r.Mismatches) > 0:
 		for _, m := range r.Mismatches {
 			line("Ranks of group %s do not agree on operation %d:", m.Group, m.Seq)
-			for _, sig := range sortedKeys(m.Signatures) {
+			for _, sig := range slices.Sorted(maps.Keys(m.Signatures)) {
 				line("  %s  by ranks %s", sig, ranges(m.Signatures[sig]))
 			}
 			if len(m.Ranks) > 0 {
@@ -178,25 +112,52 @@ func printHang(w io.Writer, r *flightrec.Report) {
 			}
 		}
 	case len(r.Roots) > 0:
-		line("Everybody waits for %s: not entered %s, operation %d of group %s.", plural("rank", r.Roots), orUnknown(r.Op), r.Seq, groupName(r))
+		line("The job waits for %s: not entered %s, operation %d of group %s.", plural("rank", r.Roots), orUnknown(r.Op), r.Seq, groupName(r))
 		for _, root := range r.Roots {
-			line("  rank %d is waited for by ranks %s", root, ranges(r.WaitedBy[root]))
+			line("  rank %d is waited for by %s", root, plural("rank", r.WaitedBy[root]))
 		}
 	case len(r.Cycle) > 0:
 		line("Ranks %s wait for each other: the order of their operations differs. No rank is missing, no host is suspect.", ranges(r.Cycle))
 	case len(r.NotExited) > 0:
-		line("All entered, and %s did not leave operation %d of group %s.", plural("rank", r.NotExited), r.Seq, groupName(r))
+		line("Others finished %s, operation %d of group %s, and %s did not.", orUnknown(r.Op), r.Seq, groupName(r), plural("rank", r.NotExited))
 	case r.Alike:
 		line("All ranks are at the same operation and none progresses: the dumps name nobody. Look at the network.")
+	case len(r.Absent) > 0:
+		line("The dumps name nobody: get those of the other ranks.")
+	case len(r.Waiting) > 0:
+		line("Ranks wait, and the dumps name nobody.")
 	default:
 		line("No rank waits for another: the dumps show no hang.")
 	}
 	if len(r.Masked) > 0 {
-		line("Ranks %s are behind as well, but wait themselves: whether they failed cannot be told.", ranges(r.Masked))
+		line("Behind, but waiting or stuck as well: %s. Whether they failed cannot be told.", plural("rank", r.Masked))
+	}
+	if len(r.Roots) == 0 && len(r.Mismatches) == 0 {
+		printPeers(line, r.Peers)
 	}
 	if len(r.Absent) > 0 {
-		line("No dump of ranks %s: a rank that could not write one may be the cause.", ranges(r.Absent))
+		line("No dump of %s: a rank that could not write one may be the cause.", plural("rank", r.Absent))
 	}
+}
+
+// maxPeers bounds the lines about sends and receives.
+const maxPeers = 16
+
+func printPeers(line func(string, ...any), peers map[int][]int) {
+	for i, rank := range slices.Sorted(maps.Keys(peers)) {
+		if i == maxPeers {
+			line("  and %d ranks more wait in a send or receive", len(peers)-maxPeers)
+			break
+		}
+		line("  rank %d waits in a send or receive for %s, of which the other side is not there: not begun, or finished", rank, plural("rank", peers[rank]))
+	}
+}
+
+func count(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 func orUnknown(s string) string {
@@ -211,15 +172,6 @@ func plural(word string, ranks []int) string {
 		return fmt.Sprintf("%s %d", word, ranks[0])
 	}
 	return fmt.Sprintf("%ss %s", word, ranges(ranks))
-}
-
-func sortedKeys(m map[string][]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // ranges writes sorted numbers in short form: 0-3,7.

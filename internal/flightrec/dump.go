@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,31 @@ type Entry struct {
 	Retired     bool
 }
 
+// pickleProto is the first byte of every pickle since protocol 2, which is what
+// PyTorch writes.
+const pickleProto = 0x80
+
+// Writers are the ranks that may have written the dump: a recorder lists the
+// groups of its own rank only. Nil if no group has known members.
+func (d *Dump) Writers() []int {
+	var out []int
+	for _, g := range d.Groups {
+		switch {
+		case len(g.Ranks) == 0:
+		case out == nil:
+			out = slices.Clone(g.Ranks)
+		default:
+			in := map[int]bool{}
+			for _, r := range g.Ranks {
+				in[r] = true
+			}
+			out = slices.DeleteFunc(out, func(r int) bool { return !in[r] })
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Decode reads a dump: a pickle, or the same content as JSON.
 func Decode(b []byte) (*Dump, error) {
 	v, err := decode(b)
@@ -67,7 +93,10 @@ func decode(b []byte) (any, error) {
 	}
 	if trimmed[0] != '{' {
 		v, err := decodePickle(b)
-		if err != nil {
+		switch {
+		case err != nil && b[0] != pickleProto:
+			return nil, errors.New("neither a pickle nor JSON: no flight-recorder dump")
+		case err != nil:
 			return nil, fmt.Errorf("read pickle: %w", err)
 		}
 		return v, nil

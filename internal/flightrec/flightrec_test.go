@@ -62,7 +62,9 @@ func TestRecordedHangs(t *testing.T) {
 			}
 			require.Subset(t, expect.Allowed, r.Masked, "here no innocent rank is even a candidate")
 			for _, rank := range r.Waiting {
-				require.Equal(t, r.Roots, expect.WaitsFor[strconv.Itoa(rank)])
+				if len(r.Peers[rank]) == 0 {
+					require.Equal(t, r.Roots, expect.WaitsFor[strconv.Itoa(rank)])
+				}
 			}
 		})
 	}
