@@ -1,4 +1,3 @@
-// Package docs has no code; its tests keep the pages honest.
 package docs
 
 import (
