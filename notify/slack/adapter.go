@@ -290,7 +290,9 @@ func actions(list []Button) *slackapi.ActionBlock {
 	var out []slackapi.BlockElement
 	for _, b := range list {
 		if len(b.Choices) == 0 {
-			out = append(out, slackapi.NewButtonBlockElement(b.Action, b.Value, plain(b.Text)))
+			e := slackapi.NewButtonBlockElement(b.Action, b.Value, plain(b.Text))
+			e.URL = b.URL
+			out = append(out, e)
 			continue
 		}
 		var choices []*slackapi.OptionBlockObject

@@ -57,10 +57,10 @@ type Message struct {
 	Key string
 }
 
-// Button is a button, or a menu if it has choices.
+// Button is a button, a menu if it has choices, or a link if it has an address.
 type Button struct {
-	Action, Text, Value string
-	Choices             []Choice
+	Action, Text, Value, URL string
+	Choices                  []Choice
 }
 
 // Choice is an entry of a menu.

@@ -26,8 +26,12 @@ const (
 // wants an end, and one that was forgotten must not last for ever.
 const ackFor = 7 * 24 * time.Hour
 
-// menu are the durations of a silence that a person can choose from.
-func menu() []time.Duration { return []time.Duration{time.Hour, 8 * time.Hour, 24 * time.Hour} }
+// menu are the durations of a silence that a person can choose from, besides
+// one that lasts until the incident is over.
+func menu() []time.Duration { return []time.Duration{time.Hour, 8 * time.Hour} }
+
+// untilResolved is the word of that one.
+const untilResolved = "resolved"
 
 // press is a button that a person pressed.
 type press struct {
@@ -42,7 +46,8 @@ type press struct {
 func (n *Notifier) pressed(ctx context.Context, p press) string {
 	word, thread, _ := strings.Cut(p.value, ":")
 	duration, err := time.ParseDuration(word)
-	if p.action != actionSilence && p.action != actionAck || p.action == actionSilence && (err != nil || !slices.Contains(menu(), duration)) {
+	known := p.action == actionAck || p.action == actionSilence && (word == untilResolved || err == nil && slices.Contains(menu(), duration))
+	if !known {
 		return "This button is not known any more."
 	}
 	inc, held, ok := n.lookup(thread)
@@ -60,7 +65,7 @@ func (n *Notifier) pressed(ctx context.Context, p press) string {
 		Incident: inc.ID, Matchers: inc.SilenceMatchers(), Duration: duration,
 		Author: oneLine(p.name + " (Slack " + p.user + ")"), Comment: "collwatch incident " + inc.ID,
 	}
-	if p.action == actionAck {
+	if p.action == actionAck || word == untilResolved {
 		r.Duration, r.UntilResolved = ackFor, true
 	}
 	s, err := n.opts.Silencer.Silence(ctx, r)
@@ -73,8 +78,11 @@ func (n *Notifier) pressed(ctx context.Context, p press) string {
 		_ = n.opts.Suppressor.Refresh(ctx) // the next poll tells otherwise
 	}
 	poke(n.wake)
-	if r.UntilResolved {
+	switch {
+	case p.action == actionAck:
 		return "Acknowledged: silenced until it is resolved."
+	case r.UntilResolved:
+		return "Silenced until it is resolved."
 	}
 	return fmt.Sprintf("Silenced for %s, until %s.", incidents.Span(duration), clock(s.Until))
 }
@@ -122,5 +130,16 @@ func buttons(thread string, inc *incidents.Incident, held *hold) []Button {
 	for _, d := range menu() {
 		b.Choices = append(b.Choices, Choice{"for " + incidents.Span(d), d.String() + ":" + thread})
 	}
+	b.Choices = append(b.Choices, Choice{"until resolved", untilResolved + ":" + thread})
 	return []Button{b, {Action: actionAck, Text: "Acknowledge", Value: ":" + thread}}
+}
+
+// maxURL is the longest address that a button may have.
+const maxURL = 3000
+
+// button makes a link a button, if it may be one: Slack refuses the whole
+// message for an address that is none.
+func (l link) button() (Button, bool) {
+	url := address(l.url)
+	return Button{Action: "collwatch_" + strings.ToLower(l.label), Text: l.label, URL: url}, url != "" && units(url) <= maxURL
 }

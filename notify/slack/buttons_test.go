@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/internal/fakeslack"
 	"github.com/collwatch/collwatch/notify/alertmanager"
 )
@@ -57,7 +58,7 @@ func TestAPressSilencesAndTakesTheButtonsAway(t *testing.T) {
 	in(t, func(t *testing.T) {
 		r, sil := buttonRig(t, nil)
 		r.tick(4, down("gpu-007"))
-		require.Contains(t, r.visible()[0].Body, "static_select: Silence, for 1 h, for 8 h, for 24 h\nbutton: Acknowledge")
+		require.Contains(t, r.visible()[0].Body, "static_select: Silence, for 1 h, for 8 h, until resolved\nbutton: Acknowledge")
 		thread := r.m.Live()[0].Thread
 		p := press{action: actionSilence, value: "1h0m0s:" + thread, user: "U1", name: "alice"}
 		require.Equal(t, "Silenced for 1 h, until 2026-03-09 04:15:15 UTC.", r.n.pressed(t.Context(), p))
@@ -93,6 +94,28 @@ func TestPressesThatAreLateOrWrong(t *testing.T) {
 		require.Contains(t, r.n.pressed(t.Context(), ack), "This incident is over: Resolved at")
 		require.NotContains(t, r.visible()[0].Body, "button")
 		require.Len(t, sil.got, 1)
+	})
+}
+
+// The ways out to dashboard and runbook are buttons beside the two that are
+// pressed, and links where there are no buttons.
+func TestLinksAreButtonsBesideTheOthers(t *testing.T) {
+	in(t, func(t *testing.T) {
+		r, sil := buttonRig(t, func(o *Options) {
+			o.Renderer = &incidents.Renderer{DashboardURL: "https://grafana.test/d/x?a=1&b=2", RunbookURL: "https://wiki.test/"}
+		})
+		r.tick(4, down("gpu-007"))
+		body := r.visible()[0].Body
+		require.Contains(t, body, "button: Acknowledge\nbutton: Dashboard https://grafana.test/d/x?a=1&b=2\nbutton: Runbook https://wiki.test/nic_degraded\n")
+		require.NotContains(t, body, "|Dashboard>")
+		thread := r.m.Live()[0].Thread
+		require.Equal(t, "Silenced until it is resolved.", r.n.pressed(t.Context(), press{action: actionSilence, value: untilResolved + ":" + thread, user: "U1", name: "alice"}))
+		require.True(t, sil.got[0].UntilResolved)
+		require.Equal(t, ackFor, sil.got[0].Duration)
+		time.Sleep(interval)
+		body = r.visible()[0].Body
+		require.NotContains(t, body, "button:")
+		require.Contains(t, body, "<https://grafana.test/d/x?a=1&amp;b=2|Dashboard> · <https://wiki.test/nic_degraded|Runbook>")
 	})
 }
 

@@ -23,6 +23,8 @@ type card struct {
 	parts []part
 	links []link
 	small []string
+
+	buttons []Button
 }
 
 // part is a headed paragraph; code is shown as it is to be typed.
@@ -39,6 +41,7 @@ type extras struct {
 	note     string
 	held     *hold
 	mentions []string
+	buttons  string // the thread that they are about, "" without any
 }
 
 // Colours of the bar. They repeat the word of the severity, never replace it.
@@ -74,8 +77,16 @@ func newCard(inc *incidents.Incident, r *incidents.Renderer, x extras) card {
 		c.link("Silence form", notes["silence_url"])
 	}
 	c.link("Incident", notes["incident_url"])
-	c.link("Dashboard", notes["dashboard_url"])
-	c.link("Runbook", notes["runbook_url"])
+	if x.buttons != "" {
+		c.buttons = buttons(x.buttons, inc, x.held)
+	}
+	for _, l := range []link{{"Dashboard", notes["dashboard_url"]}, {"Runbook", notes["runbook_url"]}} {
+		if b, ok := l.button(); ok && len(c.buttons) > 0 {
+			c.buttons = append(c.buttons, b)
+		} else {
+			c.link(l.label, l.url)
+		}
+	}
 	c.small = append(c.small, footer(inc))
 	return c
 }

@@ -103,11 +103,18 @@ func code(s string, limit int) string {
 
 // href is a link, or "" if the address is none that Slack takes.
 func href(url, label string) string {
+	if url = address(url); url == "" {
+		return ""
+	}
+	return "<" + strings.ReplaceAll(url, "&", "&amp;") + "|" + label + ">"
+}
+
+// address is a URL as it may stand in a message, "" if it is none.
+func address(url string) string {
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return ""
 	}
-	url = strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", " ", "%20", "&", "&amp;").Replace(oneLine(url))
-	return "<" + url + "|" + label + ">"
+	return strings.NewReplacer("<", "%3C", ">", "%3E", "|", "%7C", " ", "%20").Replace(oneLine(url))
 }
 
 var id = regexp.MustCompile(`^[CGD][A-Z0-9]{7,}$`)

@@ -29,7 +29,7 @@ func render(inc *incidents.Incident, r *incidents.Renderer, x extras) *Message {
 
 func (c *card) message(mentions []string) *Message {
 	m := &Message{
-		Header: c.title, Color: c.color,
+		Header: c.title, Color: c.color, Buttons: c.buttons,
 		Lead: withMentions(mentions, escape(c.lead, maxLead)),
 	}
 	m.Text = escape(c.title, 300) + "\n" + escape(c.lead, maxFall)

@@ -36,6 +36,9 @@ func FuzzEveryMessageIsWithinSlacksLimits(f *testing.F) {
 		require.True(t, utf8.ValidString(m.Header+m.Text))
 		require.NotEmpty(t, m.Header)
 		accepted(t, m)
+		pressable := render(&inc, hostileRenderer(text), extras{buttons: "01KK89D4TRYVR3QTFZ3NY7BGP8"})
+		require.LessOrEqual(t, len(pressable.Buttons), 4)
+		accepted(t, pressable)
 		if reply, _ := line(said{}, said{Incident: inc.ID, Severity: node}, &inc, nil); reply != "" {
 			accepted(t, &Message{Text: reply})
 		}

@@ -22,11 +22,12 @@ func (c *channel) shot(it *item) shot {
 	s := shot{inc: it.inc, rec: it.rec, face: it.face(), said: it.said()}
 	mentions, plain := it.route.Mentions[it.inc.Severity.String()], it.plain
 	c.n.mu.Unlock()
-	s.msg = render(&s.inc, c.n.opts.Renderer, extras{note: s.rec.Note, held: s.rec.Held, mentions: mentions})
-	s.msg.Key = it.thread
+	x := extras{note: s.rec.Note, held: s.rec.Held, mentions: mentions}
 	if !c.webhook && c.n.opts.withButtons() {
-		s.msg.Buttons = buttons(it.thread, &s.inc, s.rec.Held)
+		x.buttons = it.thread
 	}
+	s.msg = render(&s.inc, c.n.opts.Renderer, x)
+	s.msg.Key = it.thread
 	if plain {
 		s.msg = &Message{Text: s.msg.Text, Key: s.msg.Key}
 	}
