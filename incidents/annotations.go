@@ -119,7 +119,12 @@ func (r *Renderer) IncidentURL(i *Incident) string {
 	return strings.TrimRight(r.ExternalURL, "/") + "/incidents/" + url.PathEscape(i.ID)
 }
 
+// runbook is the address of the page of the class. The summary of a storm has
+// none: what it hides has.
 func (r *Renderer) runbook(i *Incident) string {
+	if i.Verdict.Class == Storm {
+		return ""
+	}
 	template := r.RunbookURL
 	if template != "" && !strings.Contains(template, "{class}") {
 		template = strings.TrimRight(template, "/") + "/{class}"

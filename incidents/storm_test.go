@@ -68,8 +68,14 @@ func TestCapSaysWhatItHides(t *testing.T) {
 	require.Len(t, es, 5)
 	require.Equal(t, incidents.Storm, es[4].Incident.Verdict.Class)
 	require.Contains(t, es[4].Incident.Verdict.Evidence[0].Text, "6 incidents are not sent because more than 4 are open: 6 link_down")
+	runbook := func(e incidents.Event) string {
+		r := incidents.Renderer{RunbookURL: "https://example.org/{class}"}
+		return r.Annotations(&e.Incident)["runbook_url"]
+	}
+	require.Empty(t, runbook(es[4]), "there is no page about storms")
 	for _, e := range es[:4] {
 		require.Equal(t, diagnosis.Critical, e.Incident.Severity, "the worst are told")
+		require.Equal(t, "https://example.org/link_down", runbook(e))
 	}
 	// A place becomes free: the next worst is told, late but not lost.
 	told := map[string]bool{}
