@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,6 +32,7 @@ func TestScripts(t *testing.T) {
 			"scenario": writeScenario,
 			"events":   checkEvents,
 			"state":    writeState,
+			"exits":    checkExit,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("DATA", testdata.Find())
@@ -81,6 +84,27 @@ func writeScenario(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer f.Close()
 	ts.Check(om.WriteGzip(f))
+}
+
+// checkExit runs a command that has to end with an exit code: exits CODE
+// COMMAND [argument...].
+func checkExit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND [argument...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Check(err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, not %d", got, want)
+	}
 }
 
 // checkEvents looks for an event in the JSON lines of a replay: events FILE
