@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 
 	"github.com/alecthomas/kingpin/v2"
 
@@ -15,11 +17,20 @@ import (
 // configFlag adds --config to a command. An empty value means that there is no
 // file and all keys have their defaults.
 func configFlag(cmd *kingpin.CmdClause, fallback string) *string {
+	path := new(string)
 	c := cmd.Flag("config", "Configuration file (TOML).").Short('c').Envar("COLLWATCH_CONFIG").PlaceHolder("FILE")
 	if fallback != "" {
 		c = c.Default(fallback)
+		// An empty variable of a script is no configuration that is fine.
+		cmd.Validate(func(*kingpin.CmdClause) error {
+			if *path == "" {
+				return errors.New("--config is empty: name the configuration file")
+			}
+			return nil
+		})
 	}
-	return c.String()
+	c.StringVar(path)
+	return path
 }
 
 // defaultConfig is where packages put the configuration.
@@ -49,6 +60,9 @@ func loadConfig(path string, opts ...config.Option) (*config.Config, error) {
 		return &c, nil
 	}
 	c, err := config.Load(path, append([]config.Option{config.WithWords(words())}, opts...)...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, usageError(fmt.Errorf("%w: name the file with --config", err))
+	}
 	if err != nil {
 		return nil, usageError(err)
 	}

@@ -77,11 +77,37 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return ended
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "collwatch: %v (see collwatch --help)\n", err)
+		fmt.Fprintf(stderr, "collwatch: %s (see collwatch %s--help)\n", parseMessage(args, err), wordsOf(args, actions))
 		return exitUsage
 	}
 	e := &env{stdout: stdout, stderr: stderr, log: promslog.New(&logging)}
 	return exitCode(actions[name](ctx, e), stderr)
+}
+
+// parseMessage says what is wrong with a call. The library takes what is no
+// command for an argument of the default command.
+func parseMessage(args []string, err error) string {
+	if len(args) > 0 && err.Error() == "unexpected "+args[0] {
+		return fmt.Sprintf("no command %q", args[0])
+	}
+	return err.Error()
+}
+
+// wordsOf are the words of the command that was called, with a space, for a hint
+// that leads to its flags.
+func wordsOf(args []string, actions map[string]action) string {
+	words := ""
+	for _, arg := range args {
+		known := false
+		for name := range actions {
+			known = known || strings.HasPrefix(name+" ", words+arg+" ")
+		}
+		if !known {
+			break
+		}
+		words += arg + " "
+	}
+	return words
 }
 
 // completing drops the word that the shell completes, unless it is a flag or its

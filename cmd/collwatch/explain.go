@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -25,7 +27,7 @@ func explainCommand(app *kingpin.Application) (string, action) {
 			return err
 		}
 		m := incidents.NewManager(incidentOptions(cfg))
-		if err := state.Read(cfg.Global.StateDir, incidentsFile, incidents.Schema, m.Restore); err != nil {
+		if err := readIncidents(cfg, m); err != nil {
 			return fmt.Errorf("explain: %w", err)
 		}
 		r := renderer(cfg)
@@ -40,6 +42,15 @@ func explainCommand(app *kingpin.Application) (string, action) {
 		explain(e.stdout, found, &r)
 		return nil
 	}
+}
+
+// readIncidents restores the incidents that a daemon has left in its state.
+func readIncidents(cfg *config.Config, m *incidents.Manager) error {
+	err := state.Read(cfg.Global.StateDir, incidentsFile, incidents.Schema, m.Restore)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: no daemon has run with this global.state_dir, or in another working directory", err)
+	}
+	return err
 }
 
 func allIncidents(m *incidents.Manager) []incidents.Incident {

@@ -18,6 +18,7 @@ import (
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/internal/embedprom"
 	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/signals"
 )
 
 // replayFlags are the flags of the replay command.
@@ -81,6 +82,12 @@ func replay(ctx context.Context, e *env, f *replayFlags) error {
 	if err != nil {
 		return usageError(err)
 	}
+	if *f.source != "" {
+		// Every evaluation would be a telemetry gap, and the cause not told.
+		if err := past.sources[*f.source].Instant(ctx, "vector(1)", from, &promapi.Result{}); err != nil {
+			return fmt.Errorf("replay: %w", err)
+		}
+	}
 	a, err := assemble(cfg, past.sources, nil)
 	if err != nil {
 		return usageError(err)
@@ -102,7 +109,7 @@ func replay(ctx context.Context, e *env, f *replayFlags) error {
 func play(ctx context.Context, e *env, a *assembly, interval time.Duration, from, to time.Time, format string) error {
 	out := bufio.NewWriter(e.stdout)
 	p := &eventPrinter{out: out, format: format, renderer: &a.opts.renderer}
-	ticks, failed := 0, 0
+	ticks, failed, blind := 0, 0, true
 	began := time.Now()
 	err := a.engine.Replay(ctx, from, to, interval, func(t engine.Tick) error {
 		ticks++
@@ -110,6 +117,7 @@ func play(ctx context.Context, e *env, a *assembly, interval time.Duration, from
 			failed++
 			e.log.Warn("evaluation failed", "at", t.At, "err", t.Err)
 		}
+		blind = blind && !seesCluster(t.Snapshot)
 		return p.print(t.Events)
 	})
 	if err = errors.Join(err, out.Flush()); err != nil {
@@ -118,10 +126,28 @@ func play(ctx context.Context, e *env, a *assembly, interval time.Duration, from
 	took := time.Since(began)
 	fmt.Fprintf(e.stderr, "replayed %s in %s (%.0f times real time): %d evaluations, %d failed, %d incidents opened, %d resolved\n",
 		to.Sub(from), took.Round(time.Millisecond), to.Sub(from).Seconds()/max(took.Seconds(), 1e-3), ticks, failed, p.opened, p.resolved)
+	if blind {
+		fmt.Fprintf(e.stderr, "no series of any known exporter in this time: nothing could be judged. "+
+			"Is it the right time and source, and does [signals] selector fit? See collwatch coverage\n")
+	}
 	if failed > 0 {
 		return fmt.Errorf("replay: %d of %d evaluations failed", failed, ticks)
 	}
 	return nil
+}
+
+// seesCluster says whether there is anything but the state of targets, which
+// every Prometheus has.
+func seesCluster(s *signals.Snapshot) bool {
+	if s == nil {
+		return false
+	}
+	for id, f := range s.Frames {
+		if signals.ID(id) != signals.TargetUp && f != nil && f.Len() > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // past is where a replay reads from.
@@ -151,13 +177,16 @@ func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (
 		for i := range cfg.Sources {
 			cfg.Sources[i].Limits.RequestsPerSecond = max(cfg.Sources[i].Limits.RequestsPerSecond, pastRequests)
 		}
+		if *f.config == "" {
+			return nil, usageError(fmt.Errorf("%s: --source needs the --config that has the source", f.name()))
+		}
 		sources, err := liveSources(cfg, prometheus.NewRegistry())
 		if err != nil {
 			return nil, usageError(err)
 		}
 		q, ok := sources[*f.source]
 		if !ok {
-			return nil, usageError(fmt.Errorf("%s: no source %q in %q", f.name(), *f.source, *f.config))
+			return nil, usageError(fmt.Errorf("%s: no source %q in %s, which has %s", f.name(), *f.source, *f.config, sourceNames(cfg)))
 		}
 		return &past{sources: map[string]promapi.Querier{*f.source: q}, close: func() {}}, nil
 	}

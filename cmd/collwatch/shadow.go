@@ -13,7 +13,6 @@ import (
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/incidents"
-	"github.com/collwatch/collwatch/incidents/state"
 )
 
 func shadowCommand(app *kingpin.Application) (string, action) {
@@ -31,7 +30,7 @@ func shadowCommand(app *kingpin.Application) (string, action) {
 			return usageError(fmt.Errorf("shadow report: %q is no class", *class))
 		}
 		m := incidents.NewManager(incidentOptions(cfg))
-		if err := state.Read(cfg.Global.StateDir, incidentsFile, incidents.Schema, m.Restore); err != nil {
+		if err := readIncidents(cfg, m); err != nil {
 			return fmt.Errorf("shadow report: %w", err)
 		}
 		r := renderer(cfg)

@@ -54,6 +54,9 @@ func showTopology(ctx context.Context, e *env, f topologyFlags) error {
 	if len(watch.problems) > 0 && len(fabric.Hosts())+len(fabric.Switches()) == 0 {
 		return errors.New("topology: none of the sources could be used, so there is no fabric to show")
 	}
+	if len(fabric.Hosts())+len(fabric.Switches()) == 0 {
+		fmt.Fprintf(e.stderr, "collwatch: no host or switch is known: the sources have no series that tell of the fabric, and no [[topology.file]] does\n")
+	}
 	switch f.format {
 	case "json":
 		return draw.JSON(e.stdout, fabric)
