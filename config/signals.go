@@ -37,7 +37,7 @@ type Signals struct {
 
 	// The training loop's own step counter, if it exports one.
 	Steps Steps `toml:"steps"`
-	// Signals of your own, judged like the others.
+	// Signals of your own: compared with their past and their peers, and evidence of what is found.
 	Custom []CustomSignal `toml:"custom"`
 }
 
@@ -59,7 +59,7 @@ type CustomSignal struct {
 	Expr string `toml:"expr" check:"required,promql" example:"node_disk_read_time_seconds_total"`
 	// Source to ask, in place of the first.
 	Source string `toml:"source"`
-	// Signal of the catalogue that it feeds, such as step_time. Empty makes it a signal of its own.
+	// Signal of the catalogue that it feeds, such as step_time; it is then judged as that. Empty makes it a signal of its own.
 	Signal string `toml:"signal"`
 	// Unit of the value.
 	Unit string `toml:"unit" check:"oneof=none|seconds|bytes|bytes_per_second|ratio|watts|celsius|hertz|count"`

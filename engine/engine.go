@@ -29,6 +29,9 @@ type Parts struct {
 	// Before is called with each snapshot before anything is concluded from
 	// it; nil does nothing.
 	Before func(*signals.Snapshot)
+	// After is called with each diagnosis before incidents take it over; nil
+	// does nothing.
+	After func(*diagnosis.Result)
 	// Keep is the number of evaluations that Recent remembers, 20 if zero.
 	Keep int
 }
@@ -112,6 +115,9 @@ func (e *Engine) conclude(ctx context.Context, t *Tick) {
 	t.took = e.parts.Bank.Took()
 	t.Result = e.parts.Diagnoser.Diagnose(t.Snapshot, t.Report, fabric)
 	e.parts.Bank.Freeze(t.Result.Suspect)
+	if e.parts.After != nil {
+		e.parts.After(t.Result)
+	}
 	t.Events = e.parts.Incidents.Apply(t.Result)
 	t.Findings, t.Verdicts = len(t.Report.Findings), len(t.Result.Verdicts)
 }

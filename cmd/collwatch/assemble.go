@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/engine"
+	"github.com/collwatch/collwatch/engine/custom"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/signals"
@@ -18,6 +20,7 @@ type options struct {
 	signals   signals.Options
 	topology  topology.Options
 	detectors detectors.Options
+	custom    custom.Options
 	diagnosis diagnosis.Options
 	incidents incidents.Options
 	renderer  incidents.Renderer
@@ -33,10 +36,12 @@ func assembleOptions(cfg *config.Config) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
+	det := detectorOptions(cfg)
 	return &options{
 		signals:   sig,
 		topology:  topologyOptions(cfg),
-		detectors: detectorOptions(cfg),
+		detectors: det,
+		custom:    customOptions(cfg, det.Transfer),
 		diagnosis: diag,
 		incidents: incidentOptions(cfg),
 		renderer:  renderer(cfg),
@@ -80,6 +85,11 @@ func assembleWith(opts *options, cfg *config.Config, sources map[string]promapi.
 	opts.incidents.FleetSize = a.fabric.Hosts
 	a.outages = newOutages(cfg)
 	opts.incidents.Maintenance = a.outages.list.Reason
+	var after func(*diagnosis.Result)
+	if w := custom.New(opts.custom); w != nil {
+		opts.detectors.Extra = append(slices.Clone(opts.detectors.Extra), w)
+		after = w.Explain
+	}
 	a.bank = detectors.NewBank(opts.detectors)
 	a.diag = diagnosis.New(opts.diagnosis)
 	if manager == nil {
@@ -88,7 +98,7 @@ func assembleWith(opts *options, cfg *config.Config, sources map[string]promapi.
 	a.manager = manager
 	a.engine = engine.New(engine.Parts{
 		Reader: a.reader, Topology: a.fabric, Bank: a.bank,
-		Diagnoser: a.diag, Incidents: manager, Before: a.outages.learn,
+		Diagnoser: a.diag, Incidents: manager, Before: a.outages.learn, After: after,
 		Keep: cfg.Web.Evaluations,
 	})
 	return a, nil

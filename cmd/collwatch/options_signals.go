@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/detectors"
+	"github.com/collwatch/collwatch/engine/custom"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -62,7 +65,18 @@ func signalOptions(cfg *config.Config) (signals.Options, error) {
 			Name: maintenanceState, Expr: m.Expr, Signal: signals.NodeState, Host: m.HostLabel, Direction: signals.Up,
 		})
 	}
+	for i := range o.Custom {
+		o.Custom[i].Expr = apart(&o.Custom[i])
+	}
 	return o, nil
+}
+
+// apart gives the series of an expression a label of their own. Without it an
+// expression such as node_load1 gives the very series that a signal of the
+// catalogue is read from, and one set of labels can be one signal only.
+func apart(c *signals.CustomSignal) string {
+	// The line break ends a comment.
+	return fmt.Sprintf("label_replace((%s\n), \"collwatch_signal\", %q, \"__name__\", \".*\")", strings.TrimSpace(c.Expr), c.Name)
 }
 
 func readRankMap(path string) (*signals.RankMap, error) {
@@ -96,7 +110,13 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 		out.Switch, out.Port = c.HostLabel, c.PortLabel
 		return out
 	}
-	out.Host = c.HostLabel
+	// The reader goes by the most specific label that it is given.
+	if c.Entity != "job" {
+		out.Host = c.HostLabel
+	}
+	if c.Entity != "rank" {
+		out.Rank = ""
+	}
 	switch c.Entity {
 	case "gpu":
 		out.GPU = c.DeviceLabel
@@ -104,4 +124,16 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 		out.NIC = c.DeviceLabel
 	}
 	return out
+}
+
+// customOptions are the signals of the user's own that feed none of the
+// catalogue. Their limits are those of transfers.
+func customOptions(cfg *config.Config, limits detectors.TransferOptions) custom.Options {
+	o := custom.Options{Interval: cfg.Global.Interval.Std(), Limits: limits}
+	for _, c := range cfg.Signals.Custom {
+		if s := customSignal(c); s.Signal == signals.None {
+			o.Signals = append(o.Signals, custom.Signal{Name: s.Name, Unit: s.Unit, Counter: s.Counter, Direction: s.Direction})
+		}
+	}
+	return o
 }
