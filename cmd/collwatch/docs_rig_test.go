@@ -63,7 +63,7 @@ func newSandbox(t *testing.T) *sandbox {
 	return &sandbox{t: t, root: root, pages: docDaemon(t), replace: strings.NewReplacer(
 		"--config FILE", "--config collwatch.toml", " JOB@FROM..ONSET", " 48213@2026-01-01T00:02:00Z..2026-01-01T00:07:00Z",
 		" JOB@ONSET..TO", " 48300@2026-01-01T00:14:00Z..2026-01-01T00:19:00Z", "OLDJOB", "48213", "GOODJOB", "48213",
-		" JOB", " 48300", "DUMP...", "nccl_trace_rank_*", "HOST", "gpu-001",
+		" JOB", " 48300", "DUMP...", "nccl_trace_rank_*", "/shared/dumps", "dumps", "HOST", "gpu-001",
 		"/etc/collwatch/config.toml", "collwatch.toml", "/etc/prometheus/rules", "rules", `"$JOB"`, "48300",
 		"2026-01-01T00:20:00Z", "2026-01-01T00:05:00Z", "2026-01-02T00:00:00Z", "2026-01-01T00:10:00Z", // a day takes minutes
 	)}
@@ -170,6 +170,9 @@ func docDumps(t *testing.T) {
 		}
 		text := fmt.Sprintf(`{"version": "2.10", "rank": %d, "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "entries": [%s]}`,
 			rank, strings.Join(entries, ","))
-		require.NoError(t, os.WriteFile(fmt.Sprintf("nccl_trace_rank_%d", rank), []byte(text), 0o600))
+		require.NoError(t, os.MkdirAll("dumps", 0o700))
+		for _, name := range []string{"nccl_trace_rank_%d", "dumps/rank_%d"} {
+			require.NoError(t, os.WriteFile(fmt.Sprintf(name, rank), []byte(text), 0o600))
+		}
 	}
 }

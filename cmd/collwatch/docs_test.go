@@ -75,7 +75,7 @@ var comment = regexp.MustCompile(`(^|\s{2,})#( .*|$)`)
 
 // foreign are the programs of others that pages use. A word that is not among
 // them is a typing error, or a new one.
-var foreign = strings.Fields(`all_reduce_perf apt cat cd curl date diff dmesg editor ethtool free getent git grep head ib_write_bw iblinkinfo
+var foreign = strings.Fields(`all_reduce_perf apt cat cd curl date diff dmesg editor ethtool export free getent git grep head ib_write_bw iblinkinfo
 	ibstat iostat ipmitool journalctl kubectl last lspci lsmod mlnx_qos mlxlink mpirun nc nvidia-smi paste perfquery ping printf ps py-spy rdma
 	sort squeue ss ssh systemctl systemd-cgtop tail tr wc jq`)
 
