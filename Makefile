@@ -160,6 +160,8 @@ plugin: ## build the NCCL profiler plugin
 .PHONY: bench-plugin
 bench-plugin: ## what the plugin costs a training process, as a table
 	$(GO) test ./plugin -run TestFigures -count=1 -v -args -table | grep -v '^==='
+	@$(GO) test ./exporter -run TestEveryOperationIsAccountedFor -count=1 -v -args -steady 30 | grep 'operations of'
+	@$(GO) test ./exporter -run '^$$' -bench Scrape -benchmem | grep ^Bench
 
 # Release files. Archives are reproducible: sorted, with the commit's date and no user.
 ARCHES ?= amd64 arm64

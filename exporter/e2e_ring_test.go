@@ -170,7 +170,7 @@ func (r *relay) pass(from net.Conn) {
 // view is one scrape, for questions.
 type view map[string]map[string]float64 // metric -> label text -> value
 
-func parseView(t *testing.T, text string) view {
+func parseView(t testing.TB, text string) view {
 	t.Helper()
 	v := view{}
 	for line := range strings.Lines(text) {
