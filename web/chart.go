@@ -25,6 +25,7 @@ const (
 
 // chart is what a template needs to draw the curves.
 type chart struct {
+	ID string // of its text in the page
 	// Missing says why there is nothing to draw.
 	Missing    string
 	Title      string
@@ -111,7 +112,7 @@ func (c *curves) draw(inc *incidents.Incident) *chart {
 		f.hi = f.lo + step/factor
 	}
 	out := &chart{
-		Expression: c.expression, Unit: unit, Peers: c.peers, Whole: len(c.suspect) == 0,
+		ID: "chart-text", Expression: c.expression, Unit: unit, Peers: c.peers, Whole: len(c.suspect) == 0,
 		Title: plain(c.signal.String()), Median: f.path(c.median), Band: f.band(c.low, c.high),
 	}
 	for _, s := range c.suspect {

@@ -23,6 +23,7 @@ type incidentData struct {
 	Life       []moment
 	Receivers  []receiver
 	Chart      *chart
+	Own        []*chart // of signals of the user's own
 	Expression string
 	Fabric     *drawing
 }
@@ -62,7 +63,7 @@ func (s *Site) incidentPage(w http.ResponseWriter, r *http.Request) {
 	}
 	slices.SortFunc(d.Labels, func(a, b label) int { return cmp.Compare(a.Name, b.Name) })
 	st := s.opts.State()
-	d.Chart = s.chart(r.Context(), inc, st)
+	d.Chart, d.Own = s.chart(r.Context(), inc, st), s.ownCharts(r.Context(), inc, st)
 	if d.Expression = d.Notes["expression"]; d.Expression == "" && d.Chart != nil {
 		d.Expression = d.Chart.Expression
 	}

@@ -65,6 +65,7 @@ type rig struct {
 	ticks    []engine.Tick
 	config   string
 	querier  promapi.Querier
+	custom   func(signals.Entity, []string) (signals.Plot, bool)
 	suppress string
 	now      time.Time
 }
@@ -101,6 +102,7 @@ func (r *rig) site() *web.Site {
 		Evaluations: func() []engine.Tick { return r.ticks },
 		Config:      func() (string, error) { return r.config, nil },
 		Querier:     func(string) promapi.Querier { return r.querier },
+		Custom:      r.custom,
 		Suppressed: func(i *incidents.Incident) string {
 			if i.ID == open().ID {
 				return r.suppress

@@ -12,6 +12,7 @@ import (
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/signals"
 )
 
 // Incidents is where incidents come from. *incidents.Manager is one.
@@ -77,6 +78,9 @@ type Options struct {
 	// Querier answers for charts, nil for an unknown name. Without it pages
 	// have no charts.
 	Querier func(source string) promapi.Querier
+	// Custom is the PromQL that shows a signal of the user's own, whose name is
+	// in Entity.Detail, with peers on some hosts, none for all. May be nil.
+	Custom func(e signals.Entity, hosts []string) (signals.Plot, bool)
 	// Suppressed says in words why receivers are quiet about an incident, ""
 	// if they are not. May be nil.
 	Suppressed func(*incidents.Incident) string

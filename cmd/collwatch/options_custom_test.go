@@ -52,10 +52,20 @@ expr = "kube_node_spec_unschedulable == 1"
 	require.NoError(t, err)
 	o, err := assembleOptions(cfg)
 	require.NoError(t, err)
+	const source = "prometheus.example:9090"
 	require.Equal(t, []custom.Signal{
-		{Name: "loader", Unit: "none", Counter: true, Direction: signals.Down},
-		{Name: "latency", Unit: "seconds", Direction: signals.Up},
-		{Name: "card", Unit: "none", Direction: signals.Context},
+		{
+			Name: "loader", Unit: "none", Counter: true, Direction: signals.Down,
+			Source: source, Expr: "loader_samples # of all workers", Scale: 1, Labels: custom.Labels{Job: "job_id"},
+		},
+		{
+			Name: "latency", Unit: "seconds", Direction: signals.Up,
+			Source: source, Expr: "node_load1 > 3", Scale: 1, Labels: custom.Labels{Host: "instance"},
+		},
+		{
+			Name: "card", Unit: "none", Direction: signals.Context,
+			Source: source, Expr: "x", Scale: 1, Labels: custom.Labels{Host: "instance", Device: "gpu"},
+		},
 	}, o.custom.Signals)
 	require.Equal(t, 7.0, o.custom.Limits.PeerScore)
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -126,13 +127,25 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 	return out
 }
 
+// sourceOf is a source's name, the first's for none.
+func sourceOf(cfg *config.Config, name string) string {
+	if name == "" && len(cfg.Sources) > 0 {
+		return cfg.Sources[0].Name
+	}
+	return name
+}
+
 // customOptions are the signals of the user's own that feed none of the
 // catalogue. Their limits are those of transfers.
 func customOptions(cfg *config.Config, limits detectors.TransferOptions) custom.Options {
 	o := custom.Options{Interval: cfg.Global.Interval.Std(), Limits: limits}
 	for _, c := range cfg.Signals.Custom {
 		if s := customSignal(c); s.Signal == signals.None {
-			o.Signals = append(o.Signals, custom.Signal{Name: s.Name, Unit: s.Unit, Counter: s.Counter, Direction: s.Direction})
+			o.Signals = append(o.Signals, custom.Signal{
+				Name: s.Name, Unit: s.Unit, Counter: s.Counter, Direction: s.Direction,
+				Source: sourceOf(cfg, c.Source), Expr: c.Expr, Scale: c.Scale,
+				Labels: custom.Labels{Host: s.Host, Device: cmp.Or(s.Switch, s.GPU, s.NIC), Port: s.Port, Job: s.Job, Detail: s.Detail},
+			})
 		}
 	}
 	return o

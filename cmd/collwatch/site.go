@@ -6,6 +6,7 @@ import (
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/notify/alertmanager"
 	"github.com/collwatch/collwatch/promapi"
+	"github.com/collwatch/collwatch/signals"
 	"github.com/collwatch/collwatch/web"
 )
 
@@ -19,9 +20,12 @@ func (d *daemon) site() *web.Site {
 		Evaluations: func() []engine.Tick { return d.current.Load().asm.engine.Recent() },
 		Config:      func() (string, error) { return d.current.Load().cfg.Masked() },
 		Querier:     func(source string) promapi.Querier { return d.current.Load().sources[source] },
-		Suppressed:  d.suppressed,
-		Told:        alertmanager.Describe,
-		Version:     release(),
+		Custom: func(e signals.Entity, hosts []string) (signals.Plot, bool) {
+			return d.current.Load().asm.opts.custom.Plot(e, hosts)
+		},
+		Suppressed: d.suppressed,
+		Told:       alertmanager.Describe,
+		Version:    release(),
 	})
 }
 

@@ -111,7 +111,7 @@ func concerns(v *diagnosis.Verdict, e signals.Entity) bool {
 func isPartOf(thing signals.Entity, s diagnosis.Suspect) bool {
 	switch thing.Kind {
 	case signals.KindSwitchPort:
-		return s.Switch != "" && s.Switch == thing.Host+thing.Device && (s.Port == "" || s.Port == thing.Port)
+		return s.Switch != "" && s.Switch == thing.Device && (s.Port == "" || s.Port == thing.Port)
 	case signals.KindHost:
 		return thing.Host != "" && thing.Host == s.Node
 	case signals.KindGPU, signals.KindNIC:

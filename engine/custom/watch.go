@@ -21,7 +21,15 @@ type Signal struct {
 	// Direction is the way in which it moves when things get worse; a Context
 	// signal is shown and not judged.
 	Direction signals.Direction
+	// Source, Expr and Scale are how its values are read, and Labels which hold
+	// the parts of its entities, for charts.
+	Source, Expr string
+	Scale        float64
+	Labels       Labels
 }
+
+// Labels name the labels that hold the parts of an entity, "" for none.
+type Labels struct{ Host, Device, Port, Job, Detail string }
 
 // Options configures a Watch. Zero fields mean the defaults of detectors.
 type Options struct {
