@@ -59,6 +59,14 @@ func inState(inc *incidents.Incident, state string) bool {
 	return state == "" || inc.State.String() == state || (state == "open" && inc.State == incidents.Latched)
 }
 
+func states() []string {
+	var out []string
+	for s := incidents.Pending; s <= incidents.Resolved; s++ {
+		out = append(out, s.String())
+	}
+	return out
+}
+
 // all lists the incidents, open ones first and then the newest first.
 func (s *Site) all() []incidents.Incident {
 	src := s.opts.Incidents()
@@ -81,6 +89,11 @@ func (s *Site) all() []incidents.Incident {
 
 func (s *Site) apiIncidents(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
+	if state := q.Get("state"); state != "" && !slices.Contains(states(), state) {
+		// A misspelt state must not look like a quiet cluster.
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": "state is one of " + strings.Join(states(), ", ")})
+		return
+	}
 	out := []incidentJSON{}
 	for _, inc := range s.all() {
 		if inState(&inc, q.Get("state")) && harms(&inc, q.Get("job")) {

@@ -157,8 +157,8 @@ func TestAPIErrorsAsDescribed(t *testing.T) {
 	d := describe(t)
 	r := newRig()
 	r.state = nil
-	for path, code := range map[string]int{"/api/v1/incidents/{id}": 404, "/api/v1/jobs": 503, "/api/v1/coverage": 503} {
-		rec := r.get(t, strings.ReplaceAll(path, "{id}", "nobody"))
+	for path, code := range map[string]int{"/api/v1/incidents": 400, "/api/v1/incidents/{id}": 404, "/api/v1/jobs": 503, "/api/v1/coverage": 503} {
+		rec := r.get(t, strings.ReplaceAll(path, "{id}", "nobody")+"?state=nonsense")
 		require.Equal(t, code, rec.Code, path)
 		var v any
 		require.NoError(t, json.Unmarshal(rec.Body.Bytes(), &v))
@@ -185,7 +185,9 @@ func TestAPIFilters(t *testing.T) {
 	require.Equal(t, []string{"01J0OPEN", "01J0TIED"}, ids("?state=open"))
 	require.Equal(t, []string{"01J0DONE"}, ids("?state=resolved"))
 	require.Equal(t, []string{"01J0TIED"}, ids("?job=48214"))
-	require.Empty(t, ids("?state=nonsense"))
+	rec := newRig().get(t, "/api/v1/incidents?state=nonsense")
+	require.Equal(t, http.StatusBadRequest, rec.Code)
+	require.JSONEq(t, `{"error":"state is one of pending, open, latched, resolved"}`, rec.Body.String())
 }
 
 func TestAPIWithoutEvaluations(t *testing.T) {
