@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kingpin/v2"
 
 	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/internal/embedprom"
@@ -238,8 +239,12 @@ func (d *demo) incident(inc *incidents.Incident, r *incidents.Renderer) {
 }
 
 func suspectLine(inc *incidents.Incident) string {
+	return suspectNames(inc.NamedSuspects(), inc.Verdict.TieSet)
+}
+
+func suspectNames(suspects []diagnosis.Suspect, candidates int) string {
 	var parts []string
-	for _, s := range inc.NamedSuspects() {
+	for _, s := range suspects {
 		name := s.Node
 		if s.Device != "" {
 			name += "/" + s.Device
@@ -250,7 +255,7 @@ func suspectLine(inc *incidents.Incident) string {
 		parts = append(parts, s.Kind+" "+name)
 	}
 	if len(parts) == 0 {
-		return fmt.Sprintf("nobody can be named (%d candidates)", inc.Verdict.TieSet)
+		return fmt.Sprintf("nobody can be named (%d candidates)", candidates)
 	}
 	return strings.Join(parts, ", ")
 }
