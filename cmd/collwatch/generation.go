@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/collwatch/collwatch/notify/alertmanager"
 	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/signals"
+	"github.com/collwatch/collwatch/topology"
 	"github.com/collwatch/collwatch/web"
 )
 
@@ -39,6 +41,7 @@ type generation struct {
 	sources   map[string]promapi.Querier
 	coverage  *signals.CoverageMetrics
 	covered   time.Time // when coverage was looked at last
+	strangers string    // what the log says of hosts that topology and series do not both know
 	pages     atomic.Pointer[web.State]
 }
 
@@ -204,6 +207,7 @@ func (g *generation) observe(t *engine.Tick, now time.Time) {
 		g.covered = now
 		more.Coverage, more.Plots = g.asm.reader.Coverage(), g.asm.reader.Plots()
 		g.coverage.Set(more.Coverage)
+		g.compareHosts(t, more.Fabric)
 	}
 	g.pages.Store(web.Look(t, before, more))
 }
@@ -234,6 +238,26 @@ func (g *generation) inputs() []any {
 	}
 	return append(out, "classes_full", levels[signals.LevelFull], "classes_coarse", levels[signals.LevelCoarse],
 		"classes_blind", levels[signals.LevelBlind])
+}
+
+// compareHosts says in the log when other hosts than before are known to the
+// topology or to series alone.
+func (g *generation) compareHosts(t *engine.Tick, f *topology.Fabric) {
+	if t.Snapshot == nil || t.Result == nil || !t.Result.Whole {
+		return
+	}
+	s := compareHosts(f, t.Snapshot.Entities)
+	lines := s.lines()
+	if text := strings.Join(lines, "; "); text != g.strangers {
+		g.strangers = text
+		for _, line := range lines {
+			if s.apart() {
+				g.log.Warn(line)
+			} else {
+				g.log.Info(line)
+			}
+		}
+	}
 }
 
 // sync hands the present state to all receivers.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func showTopology(ctx context.Context, e *env, f topologyFlags) error {
 	if f.check {
 		return checkTopology(e.stdout, fabric, watch)
 	}
-	for _, p := range watch.problems {
+	for _, p := range append(slices.Clone(watch.problems), watch.hosts.lines()...) {
 		fmt.Fprintf(e.stderr, "collwatch: %s\n", p)
 	}
 	if len(watch.problems) > 0 && len(fabric.Hosts())+len(fabric.Switches()) == 0 {
@@ -78,6 +79,10 @@ func checkTopology(w io.Writer, f *topology.Fabric, watch *fileProblems) error {
 		fmt.Fprintf(w, "%s\n", d)
 	}
 	wrong := 0
+	if watch.hosts.apart() {
+		fmt.Fprintf(w, "%s\n", watch.hosts.lines()[0])
+		wrong++
+	}
 	for _, host := range f.Hosts() {
 		for _, p := range f.Ports(host) {
 			if p.ExpectedLeaf != "" && p.ExpectedLeaf != p.Leaf {
@@ -118,7 +123,7 @@ func loadFabric(ctx context.Context, e *env, f topologyFlags) (*topology.Fabric,
 	opts.Refresh = time.Nanosecond // each evaluation counts
 	store := topology.NewStore(opts)
 	store.Watch(watch)
-	if err := lookAtFabric(ctx, cfg, store); err != nil {
+	if err := lookAtFabric(ctx, cfg, store, watch); err != nil {
 		if len(opts.Files) == 0 {
 			return nil, nil, fmt.Errorf("topology: %w", err)
 		}
@@ -137,7 +142,7 @@ func loadFiles(opts topology.Options, watch *fileProblems) *topology.Fabric {
 
 // lookAtFabric lets a store see a few evaluations: roles of adapters follow from
 // rates, and hosts from joins.
-func lookAtFabric(ctx context.Context, cfg *config.Config, store *topology.Store) error {
+func lookAtFabric(ctx context.Context, cfg *config.Config, store *topology.Store, watch *fileProblems) error {
 	sources, err := liveSources(cfg, prometheus.NewRegistry())
 	if err != nil {
 		return err
@@ -158,7 +163,7 @@ func lookAtFabric(ctx context.Context, cfg *config.Config, store *topology.Store
 				return g.Err
 			}
 		}
-		store.Update(s)
+		watch.hosts = compareHosts(store.Update(s), s.Entities)
 	}
 	return ctx.Err()
 }
@@ -175,7 +180,10 @@ func kindNames() string {
 const maxProblems = 200
 
 // fileProblems gathers what could not be used.
-type fileProblems struct{ problems []string }
+type fileProblems struct {
+	problems []string
+	hosts    strangers // empty where no series were read
+}
 
 // FileRead implements topology.Observer.
 func (p *fileProblems) FileRead(r topology.FileReport) {
