@@ -60,7 +60,11 @@ func newSandbox(t *testing.T) *sandbox {
 	own := "groups: [{name: mine, rules: [{alert: PortDown, expr: 'node_infiniband_state_id < 4', for: 1m}]}]\n"
 	require.NoError(t, os.WriteFile("my-rules.yaml", []byte(own), 0o600))
 	docDumps(t)
-	return &sandbox{t: t, root: root, pages: docDaemon(t), replace: strings.NewReplacer(
+	pages := docDaemon(t)
+	site := httptest.NewServer(pages)
+	t.Cleanup(site.Close)
+	return &sandbox{t: t, root: root, pages: pages, replace: strings.NewReplacer(
+		"http://monitoring.example.org:9876", site.URL,
 		"--config FILE", "--config collwatch.toml", " JOB@FROM..ONSET", " 48213@2026-01-01T00:02:00Z..2026-01-01T00:07:00Z",
 		" JOB@ONSET..TO", " 48300@2026-01-01T00:14:00Z..2026-01-01T00:19:00Z", "OLDJOB", "48213", "GOODJOB", "48213",
 		" JOB", " 48300", "DUMP...", "nccl_trace_rank_*", "/shared/dumps", "dumps", "HOST", "gpu-001",

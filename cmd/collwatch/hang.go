@@ -51,6 +51,7 @@ type hangReport struct {
 	Alike     bool             `json:"all_alike"`
 	Differ    []hangMismatch   `json:"signature_mismatch"`
 	Absent    []int            `json:"absent"`
+	Older     []int            `json:"of_earlier_run"`
 	Peers     map[string][]int `json:"waits_for_peer"`
 	Ranks     int              `json:"ranks"`
 	Group     string           `json:"group"`
@@ -68,7 +69,7 @@ type hangMismatch struct {
 func hangJSON(r *flightrec.Report) hangReport {
 	out := hangReport{
 		Suspects: orEmpty(r.Roots), WaitedBy: map[string][]int{}, Masked: orEmpty(r.Masked), NotExited: orEmpty(r.NotExited),
-		Cycle: orEmpty(r.Cycle), Alike: r.Alike, Differ: []hangMismatch{}, Absent: orEmpty(r.Absent), Ranks: len(r.Ranks),
+		Cycle: orEmpty(r.Cycle), Alike: r.Alike, Differ: []hangMismatch{}, Absent: orEmpty(r.Absent), Older: orEmpty(r.Older), Ranks: len(r.Ranks),
 		Group: groupName(r), Operation: r.Op, Sequence: r.Seq, Peers: map[string][]int{},
 	}
 	for rank, peers := range r.Peers {
@@ -114,7 +115,7 @@ func printHang(w io.Writer, r *flightrec.Report) {
 	case len(r.Roots) > 0:
 		line("The job waits for %s: not entered %s, operation %d of group %s.", plural("rank", r.Roots), orUnknown(r.Op), r.Seq, groupName(r))
 		for _, root := range r.Roots {
-			line("  rank %d is waited for by %s", root, plural("rank", r.WaitedBy[root]))
+			line("  rank %d is waited for by %s", root, some(r.WaitedBy[root]))
 		}
 	case len(r.Cycle) > 0:
 		line("Ranks %s wait for each other: the order of their operations differs. No rank is missing, no host is suspect.", ranges(r.Cycle))
@@ -135,6 +136,9 @@ func printHang(w io.Writer, r *flightrec.Report) {
 	if len(r.Roots) == 0 && len(r.Mismatches) == 0 {
 		printPeers(line, r.Peers)
 	}
+	if len(r.Older) > 0 {
+		line("The dump of %s is more than an hour older than the hang, of an earlier run it seems: not used.", plural("rank", r.Older))
+	}
 	if len(r.Absent) > 0 {
 		line("No dump of %s: a rank that could not write one may be the cause.", plural("rank", r.Absent))
 	}
@@ -151,6 +155,15 @@ func printPeers(line func(string, ...any), peers map[int][]int) {
 		}
 		line("  rank %d waits in a send or receive for %s, of which the other side is not there: not begun, or finished", rank, plural("rank", peers[rank]))
 	}
+}
+
+// some shortens long lists of ranks that lie apart.
+func some(n []int) string {
+	text := plural("rank", n)
+	if parts := strings.Split(text, ","); len(parts) > maxPeers {
+		return fmt.Sprintf("%s and more, %d in all", strings.Join(parts[:maxPeers], ","), len(n))
+	}
+	return text
 }
 
 func count(n int, word string) string {

@@ -1,10 +1,9 @@
 package flightrec
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/collwatch/collwatch/internal/waitsfor"
 )
@@ -14,6 +13,9 @@ type Report struct {
 	waitsfor.Result
 	// Ranks are those with a dump; Absent are members of groups without one.
 	Ranks, Absent []int
+	// Older are ranks whose dumps seem to be of an earlier run of the job: they
+	// count as absent.
+	Older []int
 	// Desc describes Group, Op is the operation Seq there.
 	Desc, Op string
 	// Peers are, by rank, those for whom it may wait in a send or receive: they
@@ -23,23 +25,29 @@ type Report struct {
 	Peers map[int][]int
 }
 
-// job is all dumps, ready to be compared.
-type job struct {
-	dumps map[int]*Dump
-	// groups by key, those of one member left out.
-	groups map[string]Group
-	// mixed are groups in which some rank sends or receives.
-	mixed     map[string]bool
-	positions []waitsfor.Position
-}
-
 // Analyse finds for whom a job waits. Each dump needs its rank. Ranks without a
 // dump cannot be judged; they are listed, since a rank that could not write its
 // dump may be the one.
 func Analyse(dumps []*Dump) (*Report, error) {
+	r, older, err := analyse(dumps)
+	if err != nil || len(older) == 0 {
+		return r, err
+	}
+	rest := slices.DeleteFunc(slices.Clone(dumps), func(d *Dump) bool { return slices.Contains(older, d.Rank) })
+	// One look is enough: what is left is of one time, or names somebody else.
+	if r, _, err = analyse(rest); err != nil {
+		return nil, err
+	}
+	r.Older = older
+	return r, nil
+}
+
+// analyse also returns the roots that must not be named because their dumps are
+// older than the hang.
+func analyse(dumps []*Dump) (*Report, []int, error) {
 	j, err := join(dumps)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r := &Report{Peers: j.peers()}
 	absent := map[int]bool{}
@@ -67,57 +75,34 @@ func Analyse(dumps []*Dump) (*Report, error) {
 	// Only with everybody's dump is "all" true.
 	r.Alike = r.Alike && len(r.Absent) == 0 && len(held) == 0
 	r.describe(j)
-	return r, nil
+	return r, j.older(r), nil
 }
 
-// join checks that the dumps are of one job, and compares them by group.
-func join(dumps []*Dump) (*job, error) {
-	j := &job{dumps: map[int]*Dump{}, groups: map[string]Group{}, mixed: map[string]bool{}}
-	type member struct {
-		group string
-		rank  int
-	}
-	keys := map[member]string{}
-	for _, d := range dumps {
-		if d.Rank < 0 {
-			return nil, errors.New("a dump has no rank: name the file after its rank, such as dump_3")
+// earlier is by how much the last operation of a dump has to be older than what
+// others wait in, so that the dump is taken for one of an earlier run that was
+// not overwritten. A rank that hangs entered its last operation with the others;
+// between that and the next, all of them, a checkpoint or an evaluation fits.
+const earlier = time.Hour
+
+func (j *job) older(r *Report) []int {
+	var out []int
+	for _, root := range r.Roots {
+		newest := int64(0)
+		for i := range j.dumps[root].Entries {
+			newest = max(newest, nanos(j.dumps[root].Entries[i].Created))
 		}
-		if j.dumps[d.Rank] != nil {
-			return nil, fmt.Errorf("two dumps of rank %d: give the dumps of one hang only", d.Rank)
-		}
-		j.dumps[d.Rank] = d
-		for _, g := range d.Groups {
-			if len(g.Ranks) < 2 {
-				continue
-			}
-			key := g.key()
-			if _, ok := j.groups[key]; !ok {
-				j.groups[key] = g
-				for _, rank := range g.Ranks {
-					m := member{g.Name, rank}
-					if other, ok := keys[m]; ok && other != key {
-						return nil, fmt.Errorf("group %s has other members in the dump of rank %d than in another one: the dumps are not all of one job", g.Name, d.Rank)
-					}
-					keys[m] = key
-				}
+		since := int64(0)
+		for i := range j.positions {
+			p := &j.positions[i]
+			if len(p.Pending) > 0 && slices.Contains(r.WaitedBy[root], p.Rank) && (since == 0 || p.Pending[0].At < since) {
+				since = p.Pending[0].At
 			}
 		}
-	}
-	for _, d := range dumps {
-		for _, e := range d.Entries {
-			if e.P2P {
-				j.mixed[e.Group] = true
-			}
+		if newest > 0 && since-newest > int64(earlier) {
+			out = append(out, root)
 		}
 	}
-	for _, d := range dumps {
-		for _, g := range d.Groups {
-			if len(g.Ranks) > 1 {
-				j.positions = append(j.positions, d.position(g, j.mixed[g.Name]))
-			}
-		}
-	}
-	return j, nil
+	return out
 }
 
 // peers finds the sends and receives whose other side is not open.
@@ -196,25 +181,25 @@ func (r *Report) describe(j *job) {
 			}
 		}
 	}
-	for _, rank := range r.Ranks {
-		for _, g := range j.dumps[rank].Groups {
-			if g.key() != r.Group {
-				continue
-			}
-			if r.Desc == "" {
-				r.Desc = g.Desc
-			}
-			for _, e := range j.dumps[rank].Entries {
-				if e.Group == g.Name && e.Seq == r.Seq && !e.P2P && r.Op == "" {
-					r.Op = e.Op
-				}
-			}
+	g := j.groups[r.Group]
+	r.Group, r.Desc = g.Name, g.Desc
+	for _, rank := range g.Ranks {
+		if d := j.dumps[rank]; d != nil && r.Op == "" {
+			r.Op = d.opName(g.Name, r.Seq)
 		}
 	}
-	r.Group = keyName(r.Group)
 	for i := range r.Mismatches {
-		r.Mismatches[i].Group = keyName(r.Mismatches[i].Group)
+		r.Mismatches[i].Group = j.groups[r.Mismatches[i].Group].Name
 	}
+}
+
+func (d *Dump) opName(group string, seq int64) string {
+	for i := range d.Entries {
+		if e := &d.Entries[i]; e.Group == group && e.Seq == seq && !e.P2P {
+			return e.Op
+		}
+	}
+	return ""
 }
 
 // finished says that another member has finished what p is stuck in.

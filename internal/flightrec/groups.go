@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// maxRanks bounds the members of a group.
+// maxRanks bounds the members of a group, and those of all groups of a dump
+// that are kept.
 const maxRanks = 1 << 20
 
 // readGroups joins pg_config, which is keyed by name, with pg_status, which is
@@ -42,10 +43,14 @@ func readGroups(root map[string]any, entries []Entry) []Group {
 		}
 	}
 	var out []Group
+	members := 0
 	for _, name := range names {
 		g := Group{ID: -1, Name: name, Desc: descs[name], Enqueued: -1, Started: -1, Completed: -1}
 		if c, ok := config[name].(map[string]any); ok {
-			g.Ranks = readRanks(c["ranks"])
+			if members < maxRanks {
+				g.Ranks = readRanks(c["ranks"])
+			}
+			members += len(g.Ranks)
 			if s := str(c["desc"]); s != "" {
 				g.Desc = s
 			}

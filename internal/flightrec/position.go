@@ -1,34 +1,12 @@
 package flightrec
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/collwatch/collwatch/internal/waitsfor"
 )
-
-// key tells a group from all others of the job. The name alone does not: all
-// parts of a split_group have one name, and PyTorch's own analysis adds the
-// members as well (torch/distributed/flight_recorder/components/builder.py).
-func (g Group) key() string {
-	ranks := slices.Sorted(slices.Values(g.Ranks))
-	h := sha256.New()
-	for _, r := range ranks {
-		_ = binary.Write(h, binary.LittleEndian, int64(r)) // a hash takes everything
-	}
-	return g.Name + "\x00" + hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// keyName is the name in a key.
-func keyName(key string) string {
-	name, _, _ := strings.Cut(key, "\x00")
-	return name
-}
 
 // unfinished says that an operation is not known to have ended. A member of a
 // coalesced call is recorded without events and stays "scheduled" for ever: the
@@ -65,8 +43,8 @@ func (e *Entry) ended() bool { return e.State == "completed" || e.Retired }
 // position is where the rank of a dump is in a group. Sends and receives have
 // numbers of their own and are left out. In a group that has both, mixed, the
 // recorder's counters follow whichever came last and say nothing.
-func (d *Dump) position(g Group, mixed bool) waitsfor.Position {
-	p := waitsfor.Position{Rank: d.Rank, Group: g.key(), Enqueued: g.Enqueued, Completed: g.Completed}
+func (d *Dump) position(g Group, key string, mixed bool) waitsfor.Position {
+	p := waitsfor.Position{Rank: d.Rank, Group: key, Enqueued: g.Enqueued, Completed: g.Completed}
 	if mixed {
 		p.Enqueued, p.Completed = -1, -1
 	}
@@ -103,7 +81,8 @@ func nanos(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// transfer is one side of sends or receives between two ranks in a group.
+// transfer is one side of sends or receives between two ranks in a group, whose
+// name is enough: of one name, a rank is in one group only.
 type transfer struct {
 	group string
 	peer  int
@@ -132,7 +111,7 @@ func (d *Dump) transfers() map[transfer]bool {
 			}
 		}
 		if peer >= 0 && peer < len(g.Ranks) {
-			out[transfer{g.key(), g.Ranks[peer], send}] = true
+			out[transfer{g.Name, g.Ranks[peer], send}] = true
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package flightrec
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -150,4 +151,31 @@ func TestDumpsOfTwoJobsAreRefused(t *testing.T) {
 	_, err := Analyse([]*Dump{dump(0, []Group{of("7", 9, 9, 0, 1, 2)}), dump(1, []Group{of("7", 4, 4, 1, 3)})})
 	require.ErrorContains(t, err, "group 7")
 	require.ErrorContains(t, err, "not all of one job")
+}
+
+func TestADumpOfAnEarlierRunNamesNobody(t *testing.T) {
+	hang := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(e Entry, when time.Time) Entry { e.Created = when; return e }
+	for name, tc := range map[string]struct {
+		newest time.Time
+		roots  []int
+		older  []int
+	}{
+		"the rank hung in a checkpoint":  {hang.Add(-30 * time.Minute), []int{2}, nil},
+		"its dump was not overwritten":   {hang.Add(-5 * time.Hour), nil, []int{2}},
+		"nothing is known about its age": {time.Time{}, []int{2}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := at(in("w", "all_reduce", 4), tc.newest)
+			last.State = "completed"
+			r, err := Analyse([]*Dump{
+				dump(0, []Group{of("w", 5, 4, 0, 1, 2)}, at(in("w", "all_reduce", 5), hang)),
+				dump(1, []Group{of("w", 5, 4, 0, 1, 2)}, at(in("w", "all_reduce", 5), hang)),
+				dump(2, []Group{of("w", 4, 4, 0, 1, 2)}, last),
+			})
+			require.NoError(t, err)
+			require.Equal(t, tc.roots, r.Roots)
+			require.Equal(t, tc.older, r.Older)
+		})
+	}
 }
