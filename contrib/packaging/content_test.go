@@ -13,17 +13,20 @@ import (
 // content is what a package has to hold: path and mode.
 var content = map[string]map[string]os.FileMode{
 	"collwatch": {
-		"usr/bin/collwatch":                                    0o755,
-		"etc/collwatch/config.toml":                            0o640,
-		"etc/default/collwatch":                                0o644,
-		"usr/lib/systemd/system/collwatch.service":             0o644,
-		"usr/lib/sysusers.d/collwatch.conf":                    0o644,
-		"usr/lib/tmpfiles.d/collwatch.conf":                    0o644,
-		"usr/share/man/man1/collwatch.1.gz":                    0o644,
-		"usr/share/bash-completion/completions/collwatch":      0o644,
-		"usr/share/zsh/vendor-completions/_collwatch":          0o644,
-		"usr/share/doc/collwatch/copyright":                    0o644,
-		"usr/share/doc/collwatch/examples/config.example.toml": 0o644,
+		"usr/bin/collwatch":                                              0o755,
+		"etc/collwatch/config.toml":                                      0o640,
+		"etc/default/collwatch":                                          0o644,
+		"usr/lib/systemd/system/collwatch.service":                       0o644,
+		"usr/lib/sysusers.d/collwatch.conf":                              0o644,
+		"usr/lib/tmpfiles.d/collwatch.conf":                              0o644,
+		"usr/share/man/man1/collwatch.1.gz":                              0o644,
+		"usr/share/bash-completion/completions/collwatch":                0o644,
+		"usr/share/zsh/vendor-completions/_collwatch":                    0o644,
+		"usr/share/doc/collwatch/copyright":                              0o644,
+		"usr/share/doc/collwatch/examples/config.example.toml":           0o644,
+		"usr/share/doc/collwatch/examples/alertmanager/alertmanager.yml": 0o644,
+		"usr/share/doc/collwatch/examples/prometheus/prometheus.yml":     0o644,
+		"usr/share/doc/collwatch/examples/grafana/incident.json":         0o644,
 	},
 	"collwatch-exporter": {
 		"usr/bin/collwatch-exporter":                               0o755,
@@ -34,6 +37,7 @@ var content = map[string]map[string]os.FileMode{
 		"usr/share/man/man1/collwatch-exporter.1.gz":               0o644,
 		"usr/lib/collwatch/libnccl-profiler-collwatch.so":          0,
 		"usr/share/bash-completion/completions/collwatch-exporter": 0o644,
+		"usr/share/doc/collwatch-exporter/examples/task_prolog.sh": 0o755,
 	},
 }
 

@@ -35,7 +35,10 @@ build "$here" "$native"
 for command in $COMMANDS; do
   {
     printf '.TH %s 1 "%s" "collwatch %s"\n' "$command" "$(date -u -d "@$EPOCH" +%Y-%m-%d)" "$VERSION"
-    "$native/$command" --help-man 2>/dev/null | sed -n '/^\.SH "NAME"/,$p'
+    page=$("$native/$command" --help-man 2>/dev/null | sed -n '/^\.SH "NAME"/,$p')
+    # whatis and apropos know a page by "name \- what it is" there.
+    about=$(sed -n '/^\.SH "DESCRIPTION"/{n;p;q}' <<<"$page")
+    printf '%s\n' "${page/"$command"/"$command \\- ${about%.}"}"
   } | gzip -9n >"$docs_dir/$command.1.gz"
   "$native/$command" --completion-script-bash >"$docs_dir/$command.bash" 2>/dev/null
   "$native/$command" --completion-script-zsh >"$docs_dir/_$command" 2>/dev/null

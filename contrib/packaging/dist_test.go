@@ -169,6 +169,7 @@ func TestManPages(t *testing.T) {
 		for _, word := range words {
 			require.Contains(t, text, word, name)
 		}
+		require.Regexp(t, `(?m)^`+name+` - \w.*\w$`, text, "whatis finds the page")
 		if _, err := exec.LookPath("man"); err != nil {
 			continue
 		}
