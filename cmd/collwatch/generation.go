@@ -250,12 +250,12 @@ func (g *generation) compareHosts(t *engine.Tick, f *topology.Fabric) {
 	lines := s.lines()
 	if text := strings.Join(lines, "; "); text != g.strangers {
 		g.strangers = text
+		level := slog.LevelInfo
+		if s.apart() {
+			level = slog.LevelWarn
+		}
 		for _, line := range lines {
-			if s.apart() {
-				g.log.Warn(line)
-			} else {
-				g.log.Info(line)
-			}
+			g.log.Log(context.Background(), level, "topology and series know other hosts", "what", line)
 		}
 	}
 }

@@ -113,14 +113,14 @@ func printHang(w io.Writer, r *flightrec.Report) {
 			}
 		}
 	case len(r.Roots) > 0:
-		line("The job waits for %s: not entered %s, operation %d of group %s.", plural("rank", r.Roots), orUnknown(r.Op), r.Seq, groupName(r))
+		line("The job waits for %s: not entered %s, operation %d of group %s.", plural(r.Roots), orUnknown(r.Op), r.Seq, groupName(r))
 		for _, root := range r.Roots {
 			line("  rank %d is waited for by %s", root, some(r.WaitedBy[root]))
 		}
 	case len(r.Cycle) > 0:
 		line("Ranks %s wait for each other: the order of their operations differs. No rank is missing, no host is suspect.", ranges(r.Cycle))
 	case len(r.NotExited) > 0:
-		line("Others finished %s, operation %d of group %s, and %s did not.", orUnknown(r.Op), r.Seq, groupName(r), plural("rank", r.NotExited))
+		line("Others finished %s, operation %d of group %s, and %s did not.", orUnknown(r.Op), r.Seq, groupName(r), plural(r.NotExited))
 	case r.Alike:
 		line("All ranks are at the same operation and none progresses: the dumps name nobody. Look at the network.")
 	case len(r.Absent) > 0:
@@ -131,16 +131,16 @@ func printHang(w io.Writer, r *flightrec.Report) {
 		line("No rank waits for another: the dumps show no hang.")
 	}
 	if len(r.Masked) > 0 {
-		line("Behind, but waiting or stuck as well: %s. Whether they failed cannot be told.", plural("rank", r.Masked))
+		line("Behind, but waiting or stuck as well: %s. Whether they failed cannot be told.", plural(r.Masked))
 	}
 	if len(r.Roots) == 0 && len(r.Mismatches) == 0 {
 		printPeers(line, r.Peers)
 	}
 	if len(r.Older) > 0 {
-		line("The dump of %s is more than an hour older than the hang, of an earlier run it seems: not used.", plural("rank", r.Older))
+		line("The dump of %s is more than an hour older than the hang, of an earlier run it seems: not used.", plural(r.Older))
 	}
 	if len(r.Absent) > 0 {
-		line("No dump of %s: a rank that could not write one may be the cause.", plural("rank", r.Absent))
+		line("No dump of %s: a rank that could not write one may be the cause.", plural(r.Absent))
 	}
 }
 
@@ -153,13 +153,13 @@ func printPeers(line func(string, ...any), peers map[int][]int) {
 			line("  and %d ranks more wait in a send or receive", len(peers)-maxPeers)
 			break
 		}
-		line("  rank %d waits in a send or receive for %s, of which the other side is not there: not begun, or finished", rank, plural("rank", peers[rank]))
+		line("  rank %d waits in a send or receive for %s, of which the other side is not there: not begun, or finished", rank, plural(peers[rank]))
 	}
 }
 
 // some shortens long lists of ranks that lie apart.
 func some(n []int) string {
-	text := plural("rank", n)
+	text := plural(n)
 	if parts := strings.Split(text, ","); len(parts) > maxPeers {
 		return fmt.Sprintf("%s and more, %d in all", strings.Join(parts[:maxPeers], ","), len(n))
 	}
@@ -180,11 +180,12 @@ func orUnknown(s string) string {
 	return s
 }
 
-func plural(word string, ranks []int) string {
+// plural names ranks: "rank 3", "ranks 0-3,7".
+func plural(ranks []int) string {
 	if len(ranks) == 1 {
-		return fmt.Sprintf("%s %d", word, ranks[0])
+		return fmt.Sprintf("rank %d", ranks[0])
 	}
-	return fmt.Sprintf("%ss %s", word, ranges(ranks))
+	return "ranks " + ranges(ranks)
 }
 
 // ranges writes sorted numbers in short form: 0-3,7.

@@ -24,7 +24,8 @@ func TestPlot(t *testing.T) {
 		want  signals.Plot
 	}{
 		"host": {
-			signals.Entity{Kind: signals.KindHost, Host: "gpu-007", Job: "7", Detail: "latency nvme0"}, []string{"gpu-007", "gpu-008"},
+			signals.Entity{Kind: signals.KindHost, Host: "gpu-007", Job: "7", Detail: "latency nvme0"},
+			[]string{"gpu-007", "gpu-008"},
 			signals.Plot{
 				Source: "main", Unit: "s",
 				Thing: `(disk_seconds{disk=~"(?i)nvme0",fs!="tmpfs",instance=~"(?i)(?:gpu-007)([.:].*)?",job_id="7"}) * 1e-06`,
@@ -32,7 +33,8 @@ func TestPlot(t *testing.T) {
 			},
 		},
 		"NIC, of a ratio of counters": {
-			signals.Entity{Kind: signals.KindNIC, Host: "gpu-007", Device: "mlx5_3", Detail: "retries"}, nil,
+			signals.Entity{Kind: signals.KindNIC, Host: "gpu-007", Device: "mlx5_3", Detail: "retries"},
+			nil,
 			signals.Plot{
 				Unit:  "count",
 				Thing: `rate((a_total{nic=~"(?i)mlx5_3",node=~"(?i)(?:gpu-007)([.:].*)?"} / b_total{nic=~"(?i)mlx5_3",node=~"(?i)(?:gpu-007)([.:].*)?"})[120s:15s])`,
@@ -40,15 +42,18 @@ func TestPlot(t *testing.T) {
 			},
 		},
 		"GPU": {
-			signals.Entity{Kind: signals.KindGPU, Host: "gpu-007", Device: "GPU3", Detail: "sent"}, nil,
+			signals.Entity{Kind: signals.KindGPU, Host: "gpu-007", Device: "GPU3", Detail: "sent"},
+			nil,
 			signals.Plot{Unit: "B/s", Thing: `rate(sent_total{gpu=~"(?i)(gpu|nvidia)?3",node=~"(?i)(?:gpu-007)([.:].*)?"}[120s])`, Peers: `rate(sent_total[120s])`},
 		},
 		"port of a switch": {
-			signals.Entity{Kind: signals.KindSwitchPort, Device: "leaf-1", Port: "7", Detail: "loss"}, nil,
+			signals.Entity{Kind: signals.KindSwitchPort, Device: "leaf-1", Port: "7", Detail: "loss"},
+			nil,
 			signals.Plot{Unit: "number", Thing: `drops{port="7",switch=~"(?i)leaf-1"}`, Peers: `drops`},
 		},
 		"job": {
-			signals.Entity{Kind: signals.KindJob, Job: "7", Detail: "steps"}, nil,
+			signals.Entity{Kind: signals.KindJob, Job: "7", Detail: "steps"},
+			nil,
 			signals.Plot{Unit: "number", Peers: `steps{job_id="7"}`},
 		},
 	} {
