@@ -54,6 +54,7 @@ type assembly struct {
 	reader  *signals.Reader
 	fabric  *topology.Store
 	bank    *detectors.Bank
+	custom  *custom.Watch // nil without signals of the user's own
 	diag    *diagnosis.Diagnoser
 	manager *incidents.Manager
 	engine  *engine.Engine
@@ -86,9 +87,9 @@ func assembleWith(opts *options, cfg *config.Config, sources map[string]promapi.
 	a.outages = newOutages(cfg)
 	opts.incidents.Maintenance = a.outages.list.Reason
 	var after func(*diagnosis.Result)
-	if w := custom.New(opts.custom); w != nil {
-		opts.detectors.Extra = append(slices.Clone(opts.detectors.Extra), w)
-		after = w.Explain
+	if a.custom = custom.New(opts.custom); a.custom != nil {
+		opts.detectors.Extra = append(slices.Clone(opts.detectors.Extra), a.custom)
+		after = a.custom.Explain
 	}
 	a.bank = detectors.NewBank(opts.detectors)
 	a.diag = diagnosis.New(opts.diagnosis)

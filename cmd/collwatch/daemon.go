@@ -132,6 +132,7 @@ func (d *daemon) handOver(from, to *generation) {
 	if err == nil {
 		err = to.asm.learned().Restore(data)
 	}
+	to.asm.custom.Inherit(from.asm.custom)
 	to.warm = err == nil
 	to.pages.Store(from.pages.Load())
 	if err != nil {

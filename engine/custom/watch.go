@@ -63,6 +63,8 @@ type Watch struct {
 
 	now      time.Time
 	entities *signals.Entities
+
+	inherited map[signals.Entity]series
 }
 
 // New returns a Watch, nil if there is nothing to follow.
@@ -75,6 +77,22 @@ func New(o Options) *Watch {
 	o.Limits.PeerEffect = cmp.Or(o.Limits.PeerEffect, 0.15)
 	o.Limits.PeerScore = cmp.Or(o.Limits.PeerScore, 5)
 	return &Watch{opts: o, groups: map[group]*members{}}
+}
+
+// Inherit takes over what another Watch has learned of signals that both know
+// alike, for a reload. The other must not be used any more; nil has nothing.
+func (w *Watch) Inherit(from *Watch) {
+	if w == nil || from == nil || from.entities == nil {
+		return
+	}
+	w.inherited = map[signals.Entity]series{}
+	for _, id := range from.ids {
+		e := from.entities.Of(id)
+		ours, theirs := w.find(e.Detail), from.find(e.Detail)
+		if ours != nil && theirs != nil && *ours == *theirs {
+			w.inherited[e] = *from.series.Peek(id)
+		}
+	}
 }
 
 // Name implements detectors.Detector.
@@ -109,6 +127,8 @@ func (w *Watch) Observe(t *detectors.Tick, _ *detectors.Report) {
 		s := w.series.At(id)
 		if s.stamp == 0 {
 			w.ids = append(w.ids, id)
+			*s = w.inherited[e]
+			delete(w.inherited, e)
 		}
 		job := ""
 		if j := t.JobOf(e); j != nil {

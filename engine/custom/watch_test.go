@@ -216,6 +216,30 @@ func TestRenumbered(t *testing.T) {
 	require.Len(t, r.watch.ids, 7, "who is gone is forgotten")
 }
 
+// A reload forgets nothing, but what now means something else.
+func TestInherited(t *testing.T) {
+	old := newRig(latency)
+	old.jobs = job(3)
+	old.tick(80, level(3, "nvme_latency", 0.1, nil))
+	old.tick(8, level(3, "nvme_latency", 0.1, map[int]float64{1: 0.3}))
+	after := func(def Signal) []string {
+		r := newRig(def)
+		r.jobs, r.now = job(3), old.now
+		r.entities.Intern(onHost(99, "nvme_latency")) // other numbers
+		r.watch.Inherit(old.watch)
+		r.tick(1, level(3, "nvme_latency", 0.1, map[int]float64{1: 0.3}))
+		return r.explained(t, blames("node", 1, ""))
+	}
+	require.Equal(t, []string{"gpu-001: nvme_latency 300 ms against 101 ms before, for 2 min"}, after(latency))
+	other := latency
+	other.Expr = "another"
+	require.Empty(t, after(other))
+
+	var none *Watch
+	none.Inherit(old.watch)
+	old.watch.Inherit(none)
+}
+
 func TestNothingToFollow(t *testing.T) {
 	require.Nil(t, New(Options{}))
 }
