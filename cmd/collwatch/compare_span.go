@@ -36,7 +36,7 @@ func parseOperand(s string, files bool) (operand, error) {
 	}
 	switch {
 	case rest == "":
-		return o, errors.New("empty: give a job, FROM..TO or a baseline file")
+		return o, errors.New("empty: give a job or FROM..TO, or as the baseline a file")
 	case kind == "file" && !files:
 		return o, fmt.Errorf("%q: a file can only be a baseline", s)
 	case kind == "file":
@@ -45,6 +45,9 @@ func parseOperand(s string, files bool) (operand, error) {
 	case kind == "" && files && isFile(rest):
 		o.file = rest
 		return o, nil
+	case kind == "" && files && strings.HasSuffix(rest, ".json"):
+		// A month would be searched for a job of that name.
+		return o, fmt.Errorf("there is no file %q; write job:%s if a job is called so", s, rest)
 	}
 	at := rest
 	if i := strings.LastIndexByte(rest, '@'); i > 0 && kind != "range" && strings.Contains(rest[i:], "..") {
