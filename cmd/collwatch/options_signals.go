@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -46,7 +47,11 @@ func signalOptions(cfg *config.Config) (signals.Options, error) {
 		if err != nil {
 			return o, err
 		}
-		o.RankMap = ranks
+		if o.RankMap == nil {
+			o.RankMap = ranks
+			continue
+		}
+		maps.Copy(o.RankMap.Jobs, ranks.Jobs) // of one job, the file that is named last counts
 	}
 	for _, c := range s.Custom {
 		o.Custom = append(o.Custom, customSignal(c))
@@ -88,7 +93,7 @@ func readRankMap(path string) (*signals.RankMap, error) {
 	defer f.Close()
 	ranks, err := signals.ParseRankMap(f)
 	if err != nil {
-		return nil, fmt.Errorf("rank map %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return ranks, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,4 +55,25 @@ disabled_classes = ["gpu_throttle"]
 	require.Equal(t, "7m0s", o.StallAlike.String())
 	require.Equal(t, diagnosis.Shard{Index: 2, Count: 8}, o.Shard)
 	require.True(t, o.Disabled[diagnosis.GPUThrottle])
+}
+
+// TestRankMapsOfSeveralJobs: each job may have a file of its own, and the last
+// one counts where two are of one job.
+func TestRankMapsOfSeveralJobs(t *testing.T) {
+	dir := t.TempDir()
+	cfg := config.Default()
+	for name, text := range map[string]string{
+		"1": "job,rank,node,gpu\n1,0,gpu-001,0\n2,0,gpu-001,0\n",
+		"2": "job,rank,node,gpu\n2,0,gpu-002,0\n2,1,gpu-002,1\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for _, name := range []string{"1", "2"} {
+		cfg.Topology.Files = append(cfg.Topology.Files, config.TopologyFile{Kind: "rank_map", Path: filepath.Join(dir, name)})
+	}
+	o, err := signalOptions(&cfg)
+	require.NoError(t, err)
+	require.Len(t, o.RankMap.Jobs["1"], 1)
+	require.Len(t, o.RankMap.Jobs["2"], 2)
+	require.Equal(t, "gpu-002", o.RankMap.Jobs["2"][0].Host)
 }
