@@ -60,14 +60,25 @@ func (c *Client) statusError(resp *http.Response, b *body) *Error {
 	if err := json.Unmarshal(text, &a); err != nil || a.Error == "" {
 		a.ErrorType = ""
 		a.Error = http.StatusText(resp.StatusCode)
-		if g := gist(b.head); g != "" {
+		if g := gist(b.head); g != "" && !strings.EqualFold(g, a.Error) {
 			a.Error += ": " + g
 		}
 	}
-	e.Msg = clip(redact(a.Error))
+	e.Msg = clip(redact(a.Error)) + whatToDo(resp.StatusCode)
 	e.Class = classOf(resp.StatusCode, a.ErrorType, a.Error)
 	e.Retry = retryAfter(resp.Header.Get("Retry-After"), c.cfg.Now())
 	return e
+}
+
+// whatToDo is the hint that belongs to a status, for mistakes of a configuration.
+func whatToDo(status int) string {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return "; look at the password, token or tenant of this source"
+	case http.StatusNotFound:
+		return "; is the url that of a Prometheus, with its path prefix and without /api/v1?"
+	}
+	return ""
 }
 
 // retryAfter reads a number of seconds or a date.

@@ -23,9 +23,9 @@ func TestClassesOfAnswers(t *testing.T) {
 		says     string
 	}{
 		"bad expression":        {apiError(400, "bad_data", `invalid parameter "query": 1:3: parse error: unexpected "limit" of series`), ClassConfig, 1, "parse error"},
-		"unauthorized":          {reply{status: 401, body: "who are you"}, ClassConfig, 2, "who are you"},
-		"forbidden":             {reply{status: 403}, ClassConfig, 4, "Forbidden"}, // POST and GET, each twice
-		"not found":             {reply{status: 404, body: html}, ClassConfig, 1, "Sign in"},
+		"unauthorized":          {reply{status: 401, body: "who are you"}, ClassConfig, 2, "who are you; look at the password, token or tenant"},
+		"forbidden":             {reply{status: 403}, ClassConfig, 4, "Forbidden; look at the password"}, // POST and GET, each twice
+		"not found":             {reply{status: 404, body: html}, ClassConfig, 1, "without /api/v1?"},
 		"too many points":       {apiError(400, "bad_data", "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)"), ClassTooMany, 1, "11,000"},
 		"too many samples":      {apiError(422, "execution", "query processing would load too many samples into memory in query execution"), ClassTooExpensive, 1, "too many samples"},
 		"a limit of Mimir":      {apiError(400, "bad_data", "the query exceeded the maximum number of chunks (limit: 2000000 chunks) (err-mimir-max-chunks-per-query)"), ClassTooExpensive, 1, "chunks"},
