@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"syscall"
@@ -61,7 +62,7 @@ func parse(args []string, stdout, stderr io.Writer) (*flags, error) {
 	promslogflag.AddFlags(app, &f.log)
 	app.Version(version.Print("collwatch-exporter"))
 	if _, err := app.Parse(args); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w (see collwatch-exporter --help)", err)
 	}
 	if terminated {
 		return nil, nil
@@ -81,6 +82,10 @@ func (f *flags) check() error {
 	want(f.options.Limits.Peers >= 0, "--limit.peers: must not be negative, got %d", f.options.Limits.Peers)
 	want(f.options.Limits.SizeOctave >= 1 && f.options.Limits.SizeOctave <= 8, "--size-class.octaves: must be 1 to 8, got %d", f.options.Limits.SizeOctave)
 	want(f.options.Node != "", "--node.name: must not be empty")
+	for _, addr := range f.rasAddrs {
+		host, port, err := net.SplitHostPort(addr)
+		want(err == nil && host != "" && port != "", "--ras: %q is no address: write HOST:PORT, such as localhost:28028", addr)
+	}
 	want(f.rasEvery >= time.Second, "--ras.interval: must be at least 1s, got %s", f.rasEvery)
 	return errors.Join(errs...)
 }

@@ -21,7 +21,8 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		"unknown flag":     {[]string{"--nonsense"}, "nonsense"},
+		"unknown flag":     {[]string{"--nonsense"}, "nonsense' (see collwatch-exporter --help)"},
+		"RAS nowhere":      {[]string{"--ras=localhost"}, "write HOST:PORT"},
 		"negative grace":   {[]string{"--grace=-1s"}, "--grace"},
 		"no series":        {[]string{"--limit.series=0"}, "--limit.series"},
 		"wide classes":     {[]string{"--size-class.octaves=9"}, "--size-class.octaves"},
