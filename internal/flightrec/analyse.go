@@ -62,7 +62,7 @@ func analyse(dumps []*Dump) (*Report, []int, error) {
 		r.Absent = append(r.Absent, rank)
 	}
 	slices.Sort(r.Absent)
-	held := j.held(r.Peers)
+	held := j.held()
 	for rank := range j.dumps {
 		r.Ranks = append(r.Ranks, rank)
 		if held[rank] {
@@ -73,7 +73,7 @@ func analyse(dumps []*Dump) (*Report, []int, error) {
 	r.Result = waitsfor.Analyse(j.positions)
 	r.NotExited = slices.DeleteFunc(r.NotExited, func(rank int) bool { return held[rank] })
 	// Only with everybody's dump is "all" true.
-	r.Alike = r.Alike && len(r.Absent) == 0 && len(held) == 0
+	r.Alike = r.Alike && len(r.Absent) == 0 && len(r.Peers) == 0
 	r.describe(j)
 	return r, j.older(r), nil
 }
@@ -124,21 +124,22 @@ func (j *job) peers() map[int][]int {
 	return out
 }
 
-// held are the ranks that may wait for somebody who cannot be judged: for a
-// peer of a send, or for a member of a group without a dump. A rank whose
-// unfinished operations the others have finished is held by nobody.
-func (j *job) held(peers map[int][]int) map[int]bool {
+// held are the ranks that have something unfinished: they may wait there for
+// somebody who has no dump, who has entered it but is stuck before it in the
+// order of his stream, or for the network. When a job stands because of one rank,
+// everything that it has enqueued itself has ended, since the others have entered
+// that too. A rank whose unfinished operations the others have finished is held
+// by nobody.
+func (j *job) held() map[int]bool {
 	out := map[int]bool{}
-	for rank := range peers {
-		out[rank] = true
+	for rank, d := range j.dumps {
+		out[rank] = slices.ContainsFunc(d.unfinished(), func(e Entry) bool { return e.P2P })
 	}
 	done := map[string][]int64{}
 	for i := range j.positions {
 		p := &j.positions[i]
 		done[p.Group] = append(done[p.Group], p.Completed)
-		if len(p.Pending) > 0 && slices.ContainsFunc(j.groups[p.Group].Ranks, func(rank int) bool { return j.dumps[rank] == nil }) {
-			out[p.Rank] = true
-		}
+		out[p.Rank] = out[p.Rank] || len(p.Pending) > 0
 	}
 	for i := range j.positions {
 		p := &j.positions[i]

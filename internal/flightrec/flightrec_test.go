@@ -61,9 +61,9 @@ func TestRecordedHangs(t *testing.T) {
 				require.Contains(t, append(r.Masked, r.Roots...), rank, "each injected rank is named, or listed as masked")
 			}
 			require.Subset(t, expect.Allowed, r.Masked, "here no innocent rank is even a candidate")
-			for _, rank := range r.Waiting {
-				if len(r.Peers[rank]) == 0 {
-					require.Equal(t, r.Roots, expect.WaitsFor[strconv.Itoa(rank)])
+			for root, waiting := range r.WaitedBy {
+				for _, rank := range waiting {
+					require.Contains(t, expect.WaitsFor[strconv.Itoa(rank)], root)
 				}
 			}
 		})

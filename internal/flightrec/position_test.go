@@ -62,14 +62,18 @@ func TestWhoIsNotNamed(t *testing.T) {
 				require.Equal(t, map[int][]int{2: {0}}, r.Peers)
 			},
 		},
-		"a transfer that both have begun excuses nobody": {
+		"nor who is in a transfer that both have begun": {
 			[]*Dump{
 				dump(0, []Group{tp(0, 9, 9), pp(0)}, transferIn("pp", "send 0->1", 0, 7)),
 				dump(1, []Group{tp(1, 9, 9), pp(1)}),
 				dump(2, []Group{tp(2, 4, 4), pp(2)}, transferIn("pp", "recv 1<-0", 0, 7)),
 				dump(3, []Group{tp(3, 5, 4), pp(3)}, in("tp", "all_reduce", 5)),
 			},
-			func(t *testing.T, r *Report) { require.Equal(t, []int{2}, r.Roots) },
+			func(t *testing.T, r *Report) {
+				require.Empty(t, r.Roots)
+				require.Equal(t, []int{2}, r.Masked)
+				require.Empty(t, r.Peers)
+			},
 		},
 		"who waits with a rank without a dump is not late by himself": {
 			[]*Dump{
