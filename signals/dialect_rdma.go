@@ -81,7 +81,7 @@ func rdmaExporter() Dialect {
 			c("np_ecn_marked_roce_packets", NICECNReceived, ""), c("np_cnp_sent", NICCNPSent, ""), c("rp_cnp_handled", NICCNPHandled, ""),
 			pause("rx", NICPauseRx), pause("tx", NICPauseTx),
 			{Metric: p + "pcie_outbound_stalled_seconds_total", Signal: NICPCIeStall, Type: Counter, Enable: mlx},
-			c("phy_link_down_events", NICLinkDowned, "phy"), c("phy_rx_corrected_bits", NICSymbolErrors, "corrected"),
+			c("phy_link_down_events", NICLinkDowned, "phy"),
 			{Metric: p + "netdev_pause_storm_events_total", Signal: NICPauseStorms, Type: Counter, Detail: "{severity}", Enable: mlx},
 		},
 	}

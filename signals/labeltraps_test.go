@@ -246,3 +246,25 @@ func TestJobsOfOneNameInTwoNamespaces(t *testing.T) {
 		require.Equal(t, map[string][]string{"train": {"n0"}, "team-b/train": {"n1"}}, got)
 	})
 }
+
+// A healthy lane corrects bits all the time, and packets that were damaged
+// elsewhere, or have no route or key, say nothing of the port that counts them.
+func TestWhatIsNoErrorOfAPort(t *testing.T) {
+	var s scrapes
+	for _, name := range []string{
+		"node_ethtool_received_corrected_bits_phy", "node_infiniband_port_receive_remote_physical_errors_total",
+		"node_infiniband_port_receive_switch_relay_errors_total", "node_infiniband_port_constraint_errors_received_total",
+		"node_infiniband_port_constraint_errors_transmitted_total", "rdma_phy_rx_corrected_bits_total",
+	} {
+		s.add(name+`{device="mlx5_3",port="1",`+node14+`}`, 3, linear(0, 1e5))
+	}
+	s.add(`node_infiniband_port_errors_received_total{device="mlx5_3",port="1",`+node14+`}`, 3, linear(0, 15))
+	run(t, &s, 3, func(i int, snap *signals.Snapshot) {
+		if i < 2 {
+			return
+		}
+		require.Equal(t, 1.0, snap.Get(signals.NICRxErrors, nic("gpu-014", "mlx5_3")))
+		require.Equal(t, 1, snap.Frame(signals.NICRxErrors).Len())
+		require.Zero(t, snap.Frame(signals.NICSymbolErrors).Len())
+	})
+}
