@@ -19,6 +19,17 @@ type rateRule struct {
 	floor, ratio float64
 }
 
+// parts says that a port has a series for each priority or cause, which are
+// compared with their like only: seven priorities of eight are idle, and the
+// median over all of them is that of idleness.
+func (r *rateRule) parts() bool {
+	switch r.signal {
+	case signals.NICPauseRx, signals.NICPauseTx, signals.NICCNPHandled:
+		return true
+	}
+	return false
+}
+
 // rateState is the past of one series.
 type rateState struct {
 	streak streak
@@ -35,19 +46,37 @@ type rateWatch struct {
 	name  string
 	rules []rateRule
 	state []map[signals.EntityID]rateState
-	// fabric is the calm level of the median over all series, by rule.
-	fabric []float64
+	// fabric is what is usual on the fabric, by rule and part.
+	fabric []map[string]fabricLevel
+	split  map[string]*rateRows
 	tmp    []float64
 }
+
+// fabricLevel is the calm level of the median over all series of a part, and
+// their number at the last tick that had any.
+type fabricLevel struct {
+	calm float64
+	n    int
+}
+
+// rateRows are the rows of one part.
+type rateRows struct {
+	ids    []signals.EntityID
+	rates  []float64
+	stamps []int64
+}
+
+// mostParts bounds the parts of a rule, as they come from labels.
+const mostParts = 64
 
 // rateLearn is how many calm samples make an own past.
 const rateLearn = 8
 
 func newRateWatch(name string, rules []rateRule) *rateWatch {
-	w := &rateWatch{name: name, rules: rules, fabric: make([]float64, len(rules))}
-	for i := range rules {
+	w := &rateWatch{name: name, rules: rules, split: map[string]*rateRows{}}
+	for range rules {
 		w.state = append(w.state, map[signals.EntityID]rateState{})
-		w.fabric[i] = math.NaN()
+		w.fabric = append(w.fabric, map[string]fabricLevel{})
 	}
 	return w
 }
@@ -67,18 +96,55 @@ func (w *rateWatch) Observe(t *Tick, r *Report) {
 
 // observe takes one column of rates.
 func (w *rateWatch) observe(t *Tick, i int, ids []signals.EntityID, rates []float64, stamps []int64) {
+	if !w.rules[i].parts() {
+		w.part(t, i, "", ids, rates, stamps)
+		return
+	}
+	for _, rows := range w.split {
+		rows.ids, rows.rates, rows.stamps = rows.ids[:0], rows.rates[:0], rows.stamps[:0]
+	}
+	for k, id := range ids {
+		part := w.partOf(i, t.Entities.Of(id))
+		rows := w.split[part]
+		if rows == nil {
+			rows = &rateRows{}
+			w.split[part] = rows
+		}
+		rows.ids, rows.rates, rows.stamps = append(rows.ids, id), append(rows.rates, rates[k]), append(rows.stamps, stamps[k])
+	}
+	for part, rows := range w.split {
+		w.part(t, i, part, rows.ids, rows.rates, rows.stamps)
+	}
+}
+
+// partOf is the part of a rule that a series belongs to.
+func (w *rateWatch) partOf(i int, e signals.Entity) string {
+	if !w.rules[i].parts() {
+		return ""
+	}
+	if _, known := w.split[e.Detail]; !known && len(w.split) >= mostParts {
+		return ""
+	}
+	return e.Detail
+}
+
+// part takes the rates of series that are like each other.
+func (w *rateWatch) part(t *Tick, i int, part string, ids []signals.EntityID, rates []float64, stamps []int64) {
 	rule, state := &w.rules[i], w.state[i]
 	median := w.median(rates)
 	if math.IsNaN(median) {
 		return
 	}
-	if math.IsNaN(w.fabric[i]) {
-		w.fabric[i] = median
+	level, known := w.fabric[i][part]
+	if !known {
+		level.calm = median
 	}
-	calm := w.fabric[i]
+	calm := level.calm
 	if median < max(rule.floor/2, 3*calm) {
-		w.fabric[i] += 0.02 * (median - calm)
+		level.calm += 0.02 * (median - calm)
 	}
+	level.n = len(ids)
+	w.fabric[i][part] = level
 	for k, id := range ids {
 		v := rates[k]
 		if math.IsNaN(v) || v < 0 {
@@ -164,7 +230,11 @@ func (w *rateWatch) report(t *Tick, i int, r *Report) {
 			Value: st.streak.value, Expected: st.streak.against, Score: math.NaN(), Peers: max(0, len(state)-1),
 			Windows: int(st.streak.windows), Since: unixMilli(st.streak.since), Code: rule.code,
 		}
-		if n := t.Frames[rule.signal].Len(); n > 0 {
+		n := t.Frames[rule.signal].Len()
+		if rule.parts() {
+			n = w.fabric[i][w.partOf(i, e)].n
+		}
+		if n > 0 {
 			f.Peers = n - 1
 		}
 		if j := t.JobOf(e); j != nil {

@@ -1,6 +1,7 @@
 package diagnosis_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -85,6 +86,22 @@ func TestFlowControl(t *testing.T) {
 			fault: func(r *rig) { r.SetAll(signals.NICPauseTx, 0.02, nil) },
 		},
 		{
+			// Cards have a series for each priority, of which one is in use.
+			name: "as much pause as ever, on one of eight priorities", shape: snaptest.Q8, after: 10 * time.Minute,
+			setup: func(r *rig) { pausesByPriority(r, 0.03) }, fault: func(*rig) {},
+		},
+		{
+			name: "one NIC does not absorb, on two of eight priorities", shape: snaptest.Q8, after: 2 * time.Minute,
+			setup: func(r *rig) { pausesByPriority(r, 0.001) },
+			fault: func(r *rig) {
+				nic := isNIC("roce-05", "mlx5_4")
+				r.SetAll(signals.NICPauseTx, 0.38, func(e signals.Entity) bool { return nic(e) && e.Detail >= "prio3" && e.Detail <= "prio4" })
+				r.SetAll(signals.NICPauseRx, 0.04, func(e signals.Entity) bool { return e.Host != "roce-05" && e.Detail == "prio3" })
+				r.SlowGroups(0.33, world)
+			},
+			want: []string{"pfc_storm host_not_absorbing critical high nic:roce-05/mlx5_4"},
+		},
+		{
 			name: "marks without loss", shape: snaptest.Q8, after: 4 * time.Minute,
 			fault: func(r *rig) {
 				r.SetAll(signals.NICECNReceived, 1.5e4, nil)
@@ -93,6 +110,23 @@ func TestFlowControl(t *testing.T) {
 			want: []string{"roce_congestion incast info low"},
 		},
 	})
+}
+
+// pausesByPriority gives each NIC a series of each priority, as mlx5 has them,
+// with pause on the third.
+func pausesByPriority(r *rig, pause float64) {
+	for _, id := range []signals.ID{signals.NICPauseRx, signals.NICPauseTx} {
+		for _, e := range r.Series(id) {
+			r.Gone(id, e)
+			for p := range 8 {
+				e.Detail, e.Port = "prio"+strconv.Itoa(p), "1"
+				r.Set(id, 0, e)
+				if p == 3 {
+					r.Set(id, pause, e)
+				}
+			}
+		}
+	}
 }
 
 func TestLoss(t *testing.T) {

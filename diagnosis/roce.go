@@ -46,12 +46,13 @@ func (c *Case) pauseStorm() []Hypothesis {
 	}
 	slices.SortStableFunc(senders, func(a, b *detectors.Finding) int { return cmp.Compare(b.Value, a.Value) })
 	top := senders[0]
-	same, second := 1, 0.0
-	for _, x := range senders[1:] {
+	second := 0.0
+	same := map[signals.Entity]bool{} // a NIC may pause on several priorities
+	for _, x := range senders {
 		if x.Entity.Host != top.Entity.Host {
 			second = max(second, x.Value)
 		} else if 2*x.Value >= top.Value {
-			same++
+			same[c.thing(x.Entity)] = true
 		}
 	}
 	victims := c.pausedElsewhere(top.Entity.Host)
@@ -59,7 +60,7 @@ func (c *Case) pauseStorm() []Hypothesis {
 		return nil
 	}
 	thing := c.thing(top.Entity)
-	if same > 1 {
+	if len(same) > 1 {
 		thing = hostEntity(top.Entity.Host)
 	}
 	h := c.about(PFCStorm, "host_not_absorbing", thing, top.Since)
