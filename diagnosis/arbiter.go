@@ -115,9 +115,25 @@ func explains(l, h *Hypothesis) bool {
 		return false
 	}
 	if h.Class == CollectiveStall {
-		return stops(l) && gap <= samplingSlack
+		return stops(l) && l.nearTo(h.StartedAt, gap, samplingSlack)
 	}
-	return symptom(h) && gap <= memberSlack && !laterElsewhere(l, h)
+	return symptom(h) && l.nearTo(h.StartedAt, gap, memberSlack) && !laterElsewhere(l, h)
+}
+
+// nearTo says that what began at t in a job may come of l, which is younger by
+// gap: not by more than slack, as a cause comes first. What lasts can have its
+// effect at any time after. What happened at a moment has it then: a job that has
+// gone on for long since a link came back does not stand because of that.
+func (l *Hypothesis) nearTo(t time.Time, gap, slack time.Duration) bool {
+	switch l.Class {
+	case LinkFlap:
+		return slices.ContainsFunc(append(slices.Clone(l.Falls), l.StartedAt), func(fall time.Time) bool {
+			return fall.Sub(t) <= slack && t.Sub(fall) <= memberSlack
+		})
+	case LinkDown, LeafRestart, NodeRestart:
+		return gap <= slack && -gap <= reasonSlack
+	}
+	return gap <= slack
 }
 
 // laterElsewhere says that h is a lateness on another host than that of l which
@@ -159,6 +175,7 @@ func shareJob(l, h *Hypothesis) bool {
 // arbitrate decides which hypotheses become verdicts and folds the others into
 // the ones that explain them.
 func (c *Case) arbitrate(all []Hypothesis) []Verdict {
+	c.memory.recallFalls(all)
 	sort.SliceStable(all, func(i, j int) bool {
 		a, b := &all[i], &all[j]
 		if x, y := lead(a), lead(b); x != y {

@@ -34,6 +34,9 @@ type Hypothesis struct {
 	// JobSince is since when Job is watched, for a lateness that may be older than
 	// what is known of it; zero elsewhere.
 	JobSince time.Time
+	// Falls are the earlier times at which the link of a flap went down in this
+	// episode; StartedAt is the newest.
+	Falls []time.Time
 	// Groups are the communicators whose slowness it explains.
 	Groups []string
 	// Mute keeps the hypothesis from becoming a verdict when nothing else

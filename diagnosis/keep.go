@@ -48,6 +48,8 @@ type keptEpisode struct {
 	Ended   bool      `json:"ended,omitempty"`
 	Started time.Time `json:"started"`
 	Seen    time.Time `json:"seen"`
+	// Falls are the times at which the link of a flap went down.
+	Falls []time.Time `json:"falls,omitempty"`
 }
 
 type keptOffence struct {
@@ -144,7 +146,7 @@ func (m *memory) keep(out *kept) {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), a.First.Compare(b.First), cmp.Compare(a.Job, b.Job))
 	})
 	for key, e := range m.held {
-		out.Episodes = append(out.Episodes, keptEpisode{key, e.job, e.scope, e.ended, e.started, e.seen})
+		out.Episodes = append(out.Episodes, keptEpisode{key, e.job, e.scope, e.ended, e.started, e.seen, e.falls})
 	}
 	slices.SortFunc(out.Episodes, func(a, b keptEpisode) int { return cmp.Compare(a.Key, b.Key) })
 	for e, n := range m.lemon {
@@ -166,7 +168,7 @@ func (m *memory) recall(in *kept) error {
 		}
 	}
 	for _, e := range in.Episodes {
-		m.held[e.Key] = &episode{e.Job, e.Scope, e.Ended, e.Started, e.Seen}
+		m.held[e.Key] = &episode{e.Job, e.Scope, e.Ended, e.Started, e.Seen, e.Falls[max(0, len(e.Falls)-fallsKept):]}
 	}
 	for _, o := range in.Offences {
 		thing, err := o.entity()

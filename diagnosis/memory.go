@@ -37,12 +37,14 @@ type episode struct {
 	job, scope    string
 	ended         bool
 	started, seen time.Time
+	falls         []time.Time // of a flap, newest last
 }
 
 const (
 	staysKept   = 4
 	episodeKept = time.Hour
 	lemonCap    = 3
+	fallsKept   = 16
 )
 
 func newMemory(o *Options) *memory {
@@ -134,8 +136,7 @@ func (m *memory) settle(v *Verdict, now time.Time) {
 	if len(v.Suspects) == 0 {
 		return
 	}
-	s := v.Suspects[0]
-	key := string(v.Class) + "|" + s.Kind + "|" + s.Node + "|" + s.Device + "|" + s.Switch
+	s, key := v.Suspects[0], episodeKey(v)
 	e := m.held[key]
 	if e == nil {
 		e = &episode{job: v.Job, scope: v.Scope, ended: v.JobEnded, started: v.StartedAt}
@@ -145,6 +146,9 @@ func (m *memory) settle(v *Verdict, now time.Time) {
 		}
 	}
 	e.seen = now
+	if n := len(e.falls); v.Class == LinkFlap && (n == 0 || v.StartedAt.After(e.falls[n-1])) {
+		e.falls = append(e.falls[max(0, n+1-fallsKept):], v.StartedAt)
+	}
 	if v.Job != e.job && v.Job != "" && e.job != "" {
 		v.Consequences = append(v.Consequences, "job "+v.Job+" runs on the same component now")
 	}
@@ -157,6 +161,23 @@ func (m *memory) settle(v *Verdict, now time.Time) {
 	}
 }
 
+// episodeKey names what an episode is about; v has a suspect.
+func episodeKey(v *Verdict) string {
+	s := v.Suspects[0]
+	return string(v.Class) + "|" + s.Kind + "|" + s.Node + "|" + s.Device + "|" + s.Switch
+}
+
+// recallFalls tells flaps when their links went down before.
+func (m *memory) recallFalls(all []Hypothesis) {
+	for i := range all {
+		if h := &all[i]; h.Class == LinkFlap && len(h.Suspects) > 0 {
+			if e := m.held[episodeKey(&h.Verdict)]; e != nil {
+				h.Falls = append([]time.Time{e.started}, e.falls...)
+			}
+		}
+	}
+}
+
 // namedSince says that one of some components was suspect at t or later, whether
 // or not it still is.
 func (m *memory) namedSince(t time.Time, tied []Component) bool {
@@ -165,7 +186,7 @@ func (m *memory) namedSince(t time.Time, tied []Component) bool {
 		if e.seen.Before(t) {
 			continue
 		}
-		// The key of settle: class, kind, node, device, switch.
+		// The key of an episode: class, kind, node, device, switch.
 		if part := strings.SplitN(key, "|", 5); len(part) == 5 {
 			c := Component{Kind: part[1], Node: part[2], Dev: part[3]}
 			if c.Kind == "switch" {
