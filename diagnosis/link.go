@@ -18,6 +18,9 @@ type linkFamily struct {
 	told map[signals.Entity]*outage
 	// cut are leaves that lost most of their ports at once.
 	cut map[stage]*cutLeaf
+	// others are devices that are another name of a card, with the newest event
+	// that was the card's.
+	others map[signals.Entity]time.Time
 }
 
 type outage struct {
@@ -37,7 +40,7 @@ const fate = 3 * time.Minute
 const flapSettle = 2
 
 func newLinkFamily(o *Options) Family {
-	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}}
+	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}, others: map[signals.Entity]time.Time{}}
 	return Family{Name: "link", Judge: f.judge, Memory: f}
 }
 
@@ -63,7 +66,7 @@ func (f *linkFamily) judge(c *Case) []Hypothesis {
 			ports = append(ports, p)
 		}
 	}
-	out, rest := f.leaves(c, ports)
+	out, rest := f.leaves(c, f.otherNames(c, ports))
 	rest, hosts := f.hosts(c, rest)
 	out = append(out, hosts...)
 	for i := range rest {
@@ -242,6 +245,7 @@ func (f *linkFamily) down(c *Case, p *portCase, died string) Hypothesis {
 
 // role lowers what is said about a card that carries no collectives.
 func (f *linkFamily) role(c *Case, h *Hypothesis, nic signals.Entity) {
+	c.unplaced(h, nic)
 	if p := c.Port(nic); p != nil && !p.Compute && h.Severity > Warning {
 		h.Severity = Warning
 	}
