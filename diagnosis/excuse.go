@@ -156,8 +156,33 @@ func (s stage) String() string {
 }
 
 // sickStages returns the stages of which more than the majority of the members,
-// on at least MinMembers hosts, are among the sick, with those members.
+// on at least MinMembers hosts, are among the sick, with those members. A switch
+// that holds whole hosts takes all of their rails with it: what is below it says
+// nothing of a rail.
 func (c *Case) sickStages(sick []signals.Entity) (order []stage, by map[stage][]signals.Entity) {
+	order, by = c.possibleStages(sick)
+	below := map[signals.Entity]bool{}
+	for _, s := range order {
+		if s.whole {
+			for _, nic := range by[s] {
+				below[nic] = true
+			}
+		}
+	}
+	if len(below) == 0 {
+		return order, by
+	}
+	return slices.DeleteFunc(order, func(s stage) bool {
+		if s.leaf == "" {
+			by[s] = slices.DeleteFunc(by[s], func(nic signals.Entity) bool { return below[nic] })
+		}
+		return !c.mostOf(s, by[s])
+	}), by
+}
+
+// possibleStages is sickStages where a port may be behind a switch and a rail at
+// once; switches come first.
+func (c *Case) possibleStages(sick []signals.Entity) (order []stage, by map[stage][]signals.Entity) {
 	by = map[stage][]signals.Entity{}
 	for _, nic := range sick {
 		for _, s := range c.stagesOf(nic) {
@@ -165,16 +190,25 @@ func (c *Case) sickStages(sick []signals.Entity) (order []stage, by map[stage][]
 		}
 	}
 	for s, list := range by {
-		hosts, all := len(hostsOf(list)), c.members(s)
-		if hosts < c.opts.MinMembers || float64(hosts) <= c.opts.Majority*float64(len(hostsOf(all))) ||
-			float64(len(list)) <= c.opts.Majority*float64(len(all)) {
-			delete(by, s)
-			continue
+		if c.mostOf(s, list) {
+			order = append(order, s)
 		}
-		order = append(order, s)
 	}
-	slices.SortFunc(order, func(a, b stage) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(order, func(a, b stage) int {
+		if (a.leaf == "") != (b.leaf == "") {
+			return strings.Compare(b.leaf, a.leaf) // none last
+		}
+		return strings.Compare(a.String(), b.String())
+	})
 	return order, by
+}
+
+// mostOf says whether some members of a stage are most of it.
+func (c *Case) mostOf(s stage, list []signals.Entity) bool {
+	all := c.members(s)
+	hosts := len(hostsOf(list))
+	return hosts >= c.opts.MinMembers && float64(hosts) > c.opts.Majority*float64(len(hostsOf(all))) &&
+		float64(len(list)) > c.opts.Majority*float64(len(all))
 }
 
 // harmAll fills jobs and counts of a hypothesis about many things. The job is

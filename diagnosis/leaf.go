@@ -82,25 +82,53 @@ func (c *Case) deviceSigns(nics []signals.Entity) map[string]bool {
 
 // sickShare is the share of sick NICs outside a stage.
 func (c *Case) sickShare(sick []signals.Entity, not stage) float64 {
-	inside := len(c.members(not))
-	total := 0
-	for _, leaf := range c.Fabric.Leaves() {
-		total += len(c.members(stage{leaf: leaf}))
+	inside := map[signals.Entity]bool{}
+	for _, nic := range c.members(not) {
+		inside[nic] = true
 	}
-	if not.leaf == "" || total <= inside {
+	total, outside := 0, 0
+	for _, s := range c.stagesLike(not) {
+		for _, nic := range c.members(s) {
+			if !inside[nic] {
+				total++
+			}
+		}
+	}
+	if total == 0 {
 		return 0
 	}
-	outside := 0
-	inner := map[signals.Entity]bool{}
-	for _, nic := range c.members(not) {
-		inner[nic] = true
-	}
 	for _, nic := range sick {
-		if !inner[nic] {
+		if !inside[nic] {
 			outside++
 		}
 	}
-	return float64(outside) / float64(total-inside)
+	return float64(outside) / float64(total)
+}
+
+// stagesLike are all stages of one kind: leaves by their ports or by their hosts,
+// or rails.
+func (c *Case) stagesLike(s stage) []stage {
+	var out []stage
+	switch {
+	case s.whole:
+		leaves := map[string]bool{}
+		for _, host := range c.Fabric.Hosts() {
+			leaves[c.Fabric.HostLeaf(host)] = true
+		}
+		delete(leaves, "")
+		for _, leaf := range sortedSet(leaves) {
+			out = append(out, stage{leaf: leaf, whole: true})
+		}
+	case s.leaf == "":
+		for _, rail := range c.Fabric.Rails() {
+			out = append(out, stage{rail: rail})
+		}
+	default:
+		for _, leaf := range c.Fabric.Leaves() {
+			out = append(out, stage{leaf: leaf})
+		}
+	}
+	return out
 }
 
 // slowUnder returns the slow groups that use any of some NICs.

@@ -41,9 +41,13 @@ func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest [
 		byNIC[ports[i].nic] = &ports[i]
 	}
 	taken := map[signals.Entity]bool{}
-	order, by := c.sickStages(sick)
+	order, by := c.possibleStages(sick)
 	for _, s := range order {
-		together := sameBurst(by[s], byNIC)
+		list := by[s]
+		if s.leaf == "" { // what fell with its switch says nothing of the rail
+			list = slices.DeleteFunc(list, func(nic signals.Entity) bool { return taken[nic] })
+		}
+		together := sameBurst(list, byNIC)
 		if float64(len(together)) <= c.opts.Majority*float64(len(c.members(s))) {
 			continue
 		}
@@ -54,6 +58,7 @@ func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest [
 			out = append(out, h)
 		}
 	}
+	out = c.notOfRails(out)
 	for s, x := range f.cut {
 		if c.Now.Sub(x.seen) > f.opts.FlapMemory {
 			delete(f.cut, s)
@@ -65,6 +70,43 @@ func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest [
 		}
 	}
 	return out, rest
+}
+
+// notOfRails joins rails into one hypothesis where most of them fell at once. What
+// is behind the ports is not known then, and it is no rail: which rails there are
+// follows from the order of devices only. Nobody is named.
+func (c *Case) notOfRails(hs []Hypothesis) []Hypothesis {
+	var rails, rest []Hypothesis
+	for _, h := range hs {
+		if h.Suspects[0].Kind == "rail" && (len(rails) == 0 || h.StartedAt.Sub(rails[0].StartedAt).Abs() <= burst) {
+			rails = append(rails, h)
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	if n := len(rails); n < 2 || float64(n) <= c.opts.Majority*float64(len(c.Fabric.Rails())) {
+		return hs
+	}
+	class, reason := LeafRestart, "burst_down"
+	if slices.ContainsFunc(rails, func(h Hypothesis) bool { return h.Class != LeafRestart }) {
+		class, reason = LeafDegraded, "leaf_down"
+	}
+	all := newHypothesis(class, reason)
+	all.TieSet, all.Confidence, all.Scope, all.Needs, all.Mute = len(rails), Low, "cluster", rails[0].Needs, true
+	jobs := map[string]bool{}
+	for _, h := range rails {
+		h.Suspects[0].Score = 1 / float64(len(rails))
+		all.Candidates = append(all.Candidates, h.Suspects[0])
+		all.Covers, all.Evidence = append(all.Covers, h.Covers...), append(all.Evidence, h.Evidence...)
+		all.StartedAt, all.AffectedHosts = onset(all.StartedAt, h.StartedAt), max(all.AffectedHosts, h.AffectedHosts)
+		all.AffectedGPUs += h.AffectedGPUs
+		all.Mute = all.Mute && h.Mute
+		for _, id := range h.Jobs {
+			jobs[id] = true
+		}
+	}
+	all.Jobs = sortedSet(jobs)
+	return append(rest, all)
 }
 
 // sameBurst returns the ports whose newest event lies within the burst that has

@@ -1,6 +1,9 @@
 package topology
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Port returns what is known of a NIC, or nil.
 func (f *Fabric) Port(host, device string) *Port {
@@ -122,6 +125,14 @@ func (f *Fabric) Leaves() []string {
 	}
 	slices.SortFunc(out, natural)
 	return out
+}
+
+// Rails returns the names of all rails in natural order.
+func (f *Fabric) Rails() []string {
+	if f == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(f.byRail), natural)
 }
 
 // UplinkCount returns how many links to other switches a switch has, and how
