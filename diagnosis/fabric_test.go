@@ -285,3 +285,38 @@ func TestShares(t *testing.T) {
 		},
 	})
 }
+
+// TestPortsOfWhichNoCableIsKnown: where nothing is known of a switch, the ports of
+// the few hosts that work stand out as an uplink with too many flows does.
+func TestPortsOfWhichNoCableIsKnown(t *testing.T) {
+	port := func(p int) signals.Entity {
+		return signals.Entity{Kind: signals.KindSwitchPort, Device: "sw-1", Port: "swp" + strconv.Itoa(p)}
+	}
+	setup := func(r *rig) {
+		for p := range 32 {
+			r.Set(signals.SwitchPortTx, 1e7, port(p))
+			r.Set(signals.SwitchPortRate, 5e10, port(p))
+			r.Set(signals.SwitchPortECNMarked, 0, port(p))
+		}
+	}
+	busy := func(r *rig, rate float64) {
+		for p := range 3 {
+			r.Set(signals.SwitchPortTx, rate, port(p))
+			r.Set(signals.SwitchPortECNMarked, 2e4, port(p))
+		}
+	}
+	runAll(t, []scenario{
+		{
+			name: "hosts that receive", shape: unplugged(8), setup: setup, after: 10 * time.Minute,
+			fault: func(r *rig) {
+				busy(r, 3.5e10)
+				r.Set(signals.NICRx, 3.6e10, onRail(r, 0, 3)...)
+			},
+		},
+		{
+			name: "nobody receives so much", shape: unplugged(8), setup: setup, after: 3 * time.Minute,
+			fault: func(r *rig) { busy(r, 4.9e10); r.Set(signals.SwitchPortTx, 1e7, port(1), port(2)) },
+			want:  []string{"uplink_congestion uneven_uplinks warning high link:sw-1/swp0"},
+		},
+	})
+}

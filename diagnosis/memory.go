@@ -19,6 +19,8 @@ type memory struct {
 	lemon map[signals.Entity]int
 	// unused are ports that carried nothing, and when that was seen last.
 	unused map[signals.Entity]time.Time
+	// toHost are switch ports that sent what a NIC received, and when last.
+	toHost map[signals.Entity]time.Time
 	// began is the first evaluation, that of history included.
 	began time.Time
 	// aliases are learned once a host.
@@ -50,7 +52,8 @@ const (
 func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
-		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{}, aliases: newAliases(),
+		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{},
+		toHost: map[signals.Entity]time.Time{}, aliases: newAliases(),
 	}
 }
 
@@ -82,9 +85,11 @@ func (m *memory) observe(s *signals.Snapshot) {
 			delete(m.past, h)
 		}
 	}
-	for nic, t := range m.unused {
-		if s.Time.Sub(t) > episodeKept {
-			delete(m.unused, nic)
+	for _, seen := range []map[signals.Entity]time.Time{m.unused, m.toHost} {
+		for thing, t := range seen {
+			if s.Time.Sub(t) > episodeKept {
+				delete(seen, thing)
+			}
 		}
 	}
 	for k, e := range m.held {

@@ -98,50 +98,6 @@ func (c *Case) pausedElsewhere(host string) []signals.Entity {
 	return slices.DeleteFunc(things, func(e signals.Entity) bool { return e.Kind != signals.KindNIC || e.Host == host })
 }
 
-// uplinks judges a switch port that carries far more than its siblings and marks
-// packets, while nothing is lost.
-func (c *Case) uplinks() []Hypothesis {
-	var out []Hypothesis
-	for _, x := range c.Code(detectors.CodeUplinkUneven) {
-		marks := c.Has(x.Entity, detectors.CodeSwitchECN)
-		wait := c.Has(x.Entity, detectors.CodeSwitchWait)
-		if marks == nil && wait == nil || c.toHost(x.Entity) {
-			continue
-		}
-		h := newHypothesis(UplinkCongestion, "uneven_uplinks")
-		h.StartedAt, h.TieSet, h.Confidence = x.Since, 1, High
-		h.Scope = "leaf:" + x.Entity.Device
-		h.Suspects = []Suspect{{Kind: "link", Switch: x.Entity.Device, Port: x.Entity.Port, Score: 1}}
-		h.Covers = []signals.Entity{x.Entity}
-		h.Needs = []signals.ID{signals.SwitchPortTx}
-		under := c.members(c.leafStage(x.Entity.Device))
-		c.harmAll(&h, under)
-		h.Evidence = append(h.Evidence, c.say(x, true))
-		for _, more := range []*detectors.Finding{marks, wait} {
-			if more != nil {
-				h.Evidence = append(h.Evidence, c.say(more, true))
-			}
-		}
-		slow, effect := c.slowUnder(under)
-		if len(slow) > 0 {
-			h.Groups = slow
-			h.Evidence = append(h.Evidence, tell(signals.CollExecTime, signals.Entity{}, false, "%s across the switch up to %s %% slower", count(len(slow), "communicator"), figure(effect*100)))
-		}
-		out = append(out, h)
-	}
-	return out
-}
-
-// toHost says whether a switch port is known to lead to a host.
-func (c *Case) toHost(port signals.Entity) bool {
-	for _, p := range c.Fabric.Under(port.Device) {
-		if p.LeafPort != "" && p.LeafPort == port.Port {
-			return true
-		}
-	}
-	return false
-}
-
 // congestedHosts is on how many hosts at least congestion must show.
 const congestedHosts = 3
 
