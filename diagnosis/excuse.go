@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,11 @@ func sortedSet(m map[string]bool) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// sortedThings lists a set in order.
+func sortedThings(m map[signals.Entity]bool) []signals.Entity {
+	return slices.SortedFunc(maps.Keys(m), compareEntities)
 }
 
 // listed joins names for people and counts where there are many.

@@ -174,6 +174,29 @@ func TestLoss(t *testing.T) {
 			want:  []string{"nic_degraded packet_loss critical high nic:roce-06/mlx5_2"},
 		},
 		{
+			name: "few packets towards one receiver", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICOutOfSequence, 7, isNIC("roce-06", "mlx5_2"))
+				r.SetAll(signals.NICSeqErrors, 7, isNIC("roce-05", "mlx5_2"))
+			},
+			want:  []string{"nic_degraded packet_loss warning low"},
+			check: func(t *testing.T, v diagnosis.Verdict) { require.Equal(t, 2, v.TieSet) },
+		},
+		{
+			name: "a sender whose losses are spread", shape: snaptest.Q8, after: 3 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICOutOfSequence, 3, nil)
+				r.SetAll(signals.NICSeqErrors, 30, isNIC("roce-05", "mlx5_2"))
+			},
+			want: []string{"nic_degraded packet_loss critical high nic:roce-05/mlx5_2"},
+		},
+		{
+			name: "a sender where nothing is known of receivers", shape: snaptest.Q8, after: 3 * time.Minute,
+			setup: func(r *rig) { r.Without(signals.NICOutOfSequence) },
+			fault: func(r *rig) { r.SetAll(signals.NICSeqErrors, 30, isNIC("roce-05", "mlx5_2")) },
+			want:  []string{"nic_degraded packet_loss warning low"},
+		},
+		{
 			name: "one receiver and one sender are one path", shape: snaptest.Q8, after: 3 * time.Minute,
 			fault: func(r *rig) {
 				r.SetAll(signals.NICOutOfSequence, 900, isNIC("roce-06", "mlx5_2"))

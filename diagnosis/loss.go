@@ -15,6 +15,7 @@ const lossWindows = 3
 // a sick NIC; several behind one switch are that switch; senders see it
 // everywhere and are to blame only if they are alone.
 func (c *Case) lossy() []Hypothesis {
+	c.noteUnordered()
 	receivers, byR := c.lasting(detectors.CodePacketLoss, signals.NICOutOfSequence)
 	senders, byS := c.lasting(detectors.CodePacketLoss, signals.NICSeqErrors)
 	out := c.retransmissions()
@@ -24,6 +25,8 @@ func (c *Case) lossy() []Hypothesis {
 		out = append(out, c.oneLossy(receivers[0], byR))
 	case len(receivers) == 1:
 		out = append(out, c.pairLossy(receivers[0], senders[0], byR))
+	case len(senders) == 1 && len(receivers) == 0:
+		out = append(out, c.oneSender(senders[0], byS))
 	case len(senders) == 1:
 		out = append(out, c.oneLossy(senders[0], byS))
 	case len(hosts) == 1:
@@ -68,14 +71,22 @@ func (c *Case) oneLossy(nic signals.Entity, by map[signals.Entity][]*detectors.F
 func (c *Case) pairLossy(receiver, sender signals.Entity, by map[signals.Entity][]*detectors.Finding) Hypothesis {
 	h := c.oneLossy(receiver, by)
 	h.Candidates = []Suspect{c.NICSuspect(receiver), c.NICSuspect(sender)}
-	h.Candidates[0].Score, h.Candidates[1].Score = 0.5, 0.5
-	h.Suspects, h.TieSet, h.Confidence, h.Severity = nil, 2, Low, Warning
 	h.Covers = []signals.Entity{receiver, sender}
+	h.nobody(2)
+	return h
+}
+
+// nobody turns a hypothesis about one of tied ends of a path into one that names
+// none of them.
+func (h *Hypothesis) nobody(tied int) {
+	for i := range h.Candidates {
+		h.Candidates[i].Score = 1 / float64(tied)
+	}
+	h.Suspects, h.TieSet, h.Confidence, h.Severity = nil, tied, Low, Warning
 	h.Scope = "job"
 	if h.Job == "" {
 		h.Scope = "cluster"
 	}
-	return h
 }
 
 func (c *Case) hostLossy(nics []signals.Entity, by map[signals.Entity][]*detectors.Finding) Hypothesis {

@@ -21,6 +21,8 @@ type memory struct {
 	unused map[signals.Entity]time.Time
 	// toHost are switch ports that sent what a NIC received, and when last.
 	toHost map[signals.Entity]time.Time
+	// unordered are NICs that received packets out of sequence.
+	unordered map[signals.Entity]seenRate
 	// began is the first evaluation, that of history included.
 	began time.Time
 	// aliases are learned once a host.
@@ -53,7 +55,7 @@ func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
 		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{},
-		toHost: map[signals.Entity]time.Time{}, aliases: newAliases(),
+		toHost: map[signals.Entity]time.Time{}, unordered: map[signals.Entity]seenRate{}, aliases: newAliases(),
 	}
 }
 
