@@ -139,6 +139,18 @@ func (c *Case) members(s stage) []signals.Entity {
 	return out
 }
 
+// inService are the members of a stage that could be seen to fail: not those whose
+// link was never up since anybody looks, nor those of hosts out of service. A fault
+// of the stage does not show at them.
+func (c *Case) inService(s stage) []signals.Entity {
+	return slices.DeleteFunc(c.members(s), func(nic signals.Entity) bool {
+		if c.memory.dark[nic] && c.Has(nic, detectors.CodePortNotActive) == nil {
+			return true
+		}
+		return c.Has(hostEntity(nic.Host), detectors.CodeDrained) != nil
+	})
+}
+
 // suspect is a stage as a suspect.
 func (s stage) suspect() Suspect {
 	if s.leaf != "" {
@@ -211,7 +223,7 @@ func (c *Case) possibleStages(sick []signals.Entity) (order []stage, by map[stag
 
 // mostOf says whether some members of a stage are most of it.
 func (c *Case) mostOf(s stage, list []signals.Entity) bool {
-	all := c.members(s)
+	all := c.inService(s)
 	hosts := len(hostsOf(list))
 	return hosts >= c.opts.MinMembers && float64(hosts) > c.opts.Majority*float64(len(hostsOf(all))) &&
 		float64(len(list)) > c.opts.Majority*float64(len(all))

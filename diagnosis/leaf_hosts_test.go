@@ -112,3 +112,36 @@ func TestSwitchesOfWholeHosts(t *testing.T) {
 		},
 	})
 }
+
+// TestMembersOutOfService: ports that were never active, and those of hosts out of
+// service, do not keep a switch that fell from being named.
+func TestMembersOutOfService(t *testing.T) {
+	const fell = "leaf_degraded leaf_down critical high switch:leaf-r5"
+	fall := func(r *rig) { drop(r, onRail(r, 5, 16)[9:]...) }
+	runAll(t, []scenario{
+		{
+			name: "ports that were never active", after: 6 * time.Minute, fault: fall, want: []string{fell},
+			setup: func(r *rig) {
+				r.Set(signals.NICState, 1, onRail(r, 5, 9)...)
+				r.Set(signals.NICRate, 1.25e9, onRail(r, 5, 9)...)
+			},
+		},
+		{
+			name: "hosts that are drained", after: 6 * time.Minute, fault: func(r *rig) { drop(r, onRail(r, 5, 16)...) }, want: []string{fell},
+			setup: func(r *rig) {
+				for _, h := range r.Shape.Hosts[:9] {
+					r.Set(signals.NodeState, 1, signals.Entity{Kind: signals.KindHost, Host: h, Detail: "drained"})
+				}
+			},
+		},
+		{
+			name: "ports that are active keep it", after: 2 * time.Minute, fault: fall,
+			want: []string{
+				"link_down port_not_active critical high link:gpu-010/mlx5_5", "link_down port_not_active critical high link:gpu-011/mlx5_5",
+				"link_down port_not_active critical high link:gpu-012/mlx5_5", "link_down port_not_active critical high link:gpu-013/mlx5_5",
+				"link_down port_not_active critical high link:gpu-014/mlx5_5", "link_down port_not_active critical high link:gpu-015/mlx5_5",
+				"link_down port_not_active critical high link:gpu-016/mlx5_5",
+			},
+		},
+	})
+}

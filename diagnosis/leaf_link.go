@@ -48,7 +48,7 @@ func (f *linkFamily) leaves(c *Case, ports []portCase) (out []Hypothesis, rest [
 			list = slices.DeleteFunc(list, func(nic signals.Entity) bool { return taken[nic] })
 		}
 		together := sameBurst(list, byNIC)
-		if float64(len(together)) <= c.opts.Majority*float64(len(c.members(s))) {
+		if float64(len(together)) <= c.opts.Majority*float64(len(c.inService(s))) {
 			continue
 		}
 		for _, nic := range together {
@@ -190,7 +190,7 @@ func (f *linkFamily) tellLeaf(c *Case, s stage, x *cutLeaf, isDown bool, down in
 		now = count(down, "port") + " still down"
 	}
 	h.Evidence = append(h.Evidence, tell(signals.NICState, signals.Entity{Kind: signals.KindSwitchPort, Device: s.leaf}, true,
-		"%s: %d of %d ports on %s went down within %s at %s; %s", s, len(x.ports), len(c.members(s)), count(h.AffectedHosts, "host"),
+		"%s: %d of %d ports on %s went down within %s at %s; %s", s, len(x.ports), len(c.inService(s)), count(h.AffectedHosts, "host"),
 		Span(burst), x.began.UTC().Format("15:04:05 UTC"), now))
 	if lost := c.uplinksLost(s.leaf); lost != nil {
 		h.Evidence = append(h.Evidence, lostUplinks(lost))

@@ -142,7 +142,7 @@ func (c *Case) commonStage(nics []signals.Entity) (stage, bool) {
 	}
 	hosts := len(hostsOf(nics))
 	for s, n := range shared {
-		all := len(hostsOf(c.members(s)))
+		all := len(hostsOf(c.inService(s)))
 		if n == len(nics) && s.leaf != "" && hosts >= 2 && float64(hosts) > c.opts.Majority*float64(all) {
 			return s, true
 		}

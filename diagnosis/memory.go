@@ -23,6 +23,8 @@ type memory struct {
 	toHost map[signals.Entity]time.Time
 	// unordered are NICs that received packets out of sequence.
 	unordered map[signals.Entity]seenRate
+	// dark are NICs none of whose ports is active now.
+	dark map[signals.Entity]bool
 	// began is the first evaluation, that of history included.
 	began time.Time
 	// aliases are learned once a host.
@@ -55,7 +57,7 @@ func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
 		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{},
-		toHost: map[signals.Entity]time.Time{}, unordered: map[signals.Entity]seenRate{}, aliases: newAliases(),
+		toHost: map[signals.Entity]time.Time{}, unordered: map[signals.Entity]seenRate{}, dark: map[signals.Entity]bool{}, aliases: newAliases(),
 	}
 }
 
@@ -81,6 +83,7 @@ func (m *memory) observe(s *signals.Snapshot) {
 			}
 		}
 	}
+	m.light(s)
 	for h, t := range m.hosts {
 		if s.Time.Sub(t) > episodeKept {
 			delete(m.hosts, h)
@@ -97,6 +100,31 @@ func (m *memory) observe(s *signals.Snapshot) {
 	for k, e := range m.held {
 		if s.Time.Sub(e.seen) > episodeKept {
 			delete(m.held, k)
+		}
+	}
+}
+
+// light notes which NICs have an active port. All ports of a card are scraped
+// together.
+func (m *memory) light(s *signals.Snapshot) {
+	const active = 4
+	f := s.Frame(signals.NICState)
+	for i := range f.Len() {
+		if e := s.Entities.Of(f.Entity[i]); f.Value[i] != active {
+			m.dark[nicEntity(e.Host, e.Device)] = true
+		}
+	}
+	if len(m.dark) == 0 {
+		return
+	}
+	for i := range f.Len() {
+		if e := s.Entities.Of(f.Entity[i]); f.Value[i] == active {
+			delete(m.dark, nicEntity(e.Host, e.Device))
+		}
+	}
+	for nic := range m.dark {
+		if _, known := m.hosts[nic.Host]; !known {
+			delete(m.dark, nic)
 		}
 	}
 }
