@@ -10,10 +10,14 @@ import (
 // gpuPCIe compares PCIe generation and width of the GPUs of one job. An idle GPU
 // legally goes down to generation 1, and inside a VM the values may be empty or
 // zero: only busy GPUs with a value are judged.
+//
+// Hosts of two generations of GPUs may work for one job. A GPU that never had more
+// is told only if few are like it and it stands apart within its host as well.
 type gpuPCIe struct {
 	util    *column
 	columns [2]*column
 	low     [2]map[signals.EntityID]streak
+	best    [2]map[signals.EntityID]float64 // ever seen under load
 	replays *rateWatch
 }
 
@@ -24,6 +28,7 @@ func newGPUPCIe() *gpuPCIe {
 		util:    newColumn(signals.GPUUtil),
 		columns: [2]*column{newColumn(signals.GPUPCIeWidth), newColumn(signals.GPUPCIeGen)},
 		low:     [2]map[signals.EntityID]streak{{}, {}},
+		best:    [2]map[signals.EntityID]float64{{}, {}},
 		replays: newRateWatch("gpu_pcie", []rateRule{{signals.GPUPCIeReplays, CodePCIeReplays, Errors, 0.5, 10}}),
 	}
 }
@@ -56,11 +61,35 @@ func (d *gpuPCIe) judge(t *Tick, i int, g *peerGroup) {
 		}
 	}
 	mid := medianOf(values)
+	odd := d.odd(t, ids, values)
 	for k, id := range ids {
+		d.best[i][id] = max(d.best[i][id], values[k])
+		low := values[k] < mid && (values[k] < d.best[i][id] || odd[k])
 		s := d.low[i][id]
-		s.hold(len(values) >= clockPeers && values[k] < mid, d.columns[i].rows[id].stamp, values[k], mid)
+		s.hold(len(values) >= clockPeers && low, d.columns[i].rows[id].stamp, values[k], mid)
 		keepStreak(d.low[i], id, s)
 	}
+}
+
+// odd says of each GPU whether at most a tenth of the job's are like it, and not all
+// of its host: else it is of another generation.
+func (d *gpuPCIe) odd(t *Tick, ids []signals.EntityID, values []float64) []bool {
+	alike := map[float64]int{}
+	most := map[string]float64{}
+	count := map[string]int{}
+	for k, id := range ids {
+		host := t.Entities.Of(id).Host
+		alike[values[k]]++
+		most[host] = max(most[host], values[k])
+		count[host]++
+	}
+	out := make([]bool, len(ids))
+	for k, id := range ids {
+		host := t.Entities.Of(id).Host
+		whole := count[host] > 1 && most[host] <= values[k]
+		out[k] = !whole && float64(alike[values[k]]) <= max(1.5, 0.1*float64(len(ids)))
+	}
+	return out
 }
 
 func (d *gpuPCIe) report(t *Tick, r *Report, i int) {
@@ -92,6 +121,7 @@ func (d *gpuPCIe) Renumber(to []signals.EntityID, n int) {
 	for i := range d.columns {
 		d.columns[i].renumber(to)
 		d.low[i] = renumberMap(d.low[i], to)
+		d.best[i] = renumberMap(d.best[i], to)
 	}
 	d.replays.Renumber(to, n)
 }

@@ -130,7 +130,7 @@ func (d *portRate) compare(e signals.Entity, v, best float64) (expected float64,
 	fell := v < rateBelow*best
 	model := d.models.of(e)
 	// A host all of whose cards have one rate is of another generation.
-	if all := d.peers.host[[2]string{model, e.Host}]; !fell && len(all) >= 3 && all[len(all)-1] <= 1.02*v {
+	if all := d.peers.host[[2]string{model, e.Host}]; !fell && len(all) >= 2 && all[len(all)-1] <= 1.02*v {
 		return v, len(all) - 1, false
 	}
 	same := d.peers.name[[3]string{model, e.Device, e.Port}]

@@ -209,6 +209,24 @@ func TestPCIe(t *testing.T) {
 			fault: func(r *rig) { r.Set(signals.GPUPCIeGen, 1, gpu); r.Set(signals.GPUUtil, 0, gpu) },
 		},
 		{
+			name: "hosts of an older generation", after: 10 * time.Minute, fault: func(*rig) {},
+			setup: func(r *rig) {
+				r.SetAll(signals.GPUPCIeGen, 4, func(e signals.Entity) bool { return e.Host > "gpu-012" })
+				r.SetAll(signals.GPUPCIeWidth, 8, func(e signals.Entity) bool { return e.Host == "gpu-016" })
+			},
+		},
+		{
+			name: "one of an older generation loses lanes, another never had them", after: 3 * time.Minute,
+			setup: func(r *rig) {
+				r.SetAll(signals.GPUPCIeGen, 4, func(e signals.Entity) bool { return e.Host > "gpu-012" })
+			},
+			fault: func(r *rig) {
+				r.Set(signals.GPUPCIeWidth, 8, snaptest.GPU("gpu-014", 3))
+				r.Set(signals.GPUPCIeGen, 3, snaptest.GPU("gpu-015", 2))
+			},
+			want: []string{"pcie_degraded width critical high gpu:gpu-014/GPU3", "pcie_degraded generation critical high gpu:gpu-015/GPU2"},
+		},
+		{
 			name: "empty values in a VM", after: 3 * time.Minute, fault: func(r *rig) { r.Set(signals.GPUPCIeWidth, 0, gpu) },
 		},
 	})

@@ -100,6 +100,15 @@ func TestNICDegraded(t *testing.T) {
 			},
 		},
 		{
+			name: "another generation of hosts with two cards", fault: func(*rig) {}, after: 5 * time.Minute,
+			shape: func() snaptest.Shape { return snaptest.Rails("gpu-%03d", 12, 2) },
+			setup: func(r *rig) {
+				for _, d := range r.Shape.NICs {
+					r.Set(signals.NICRate, 2.5e10, snaptest.NIC("gpu-012", d))
+				}
+			},
+		},
+		{
 			name: "a rate of zero on a port that was never active", fault: func(*rig) {}, after: 5 * time.Minute,
 			setup: func(r *rig) {
 				second := nic
