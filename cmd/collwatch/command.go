@@ -73,8 +73,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		actions[name] = act
 	}
 	name, err := app.Parse(completing(joinDash(args)))
-	if ended >= 0 {
-		return ended
+	if ended > 0 {
+		return exitUsage // help about a command that there is not
+	}
+	if ended == 0 {
+		return exitOK
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "collwatch: %s (see collwatch %s--help)\n", parseMessage(args, err), wordsOf(args, actions))
