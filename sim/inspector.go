@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 )
 
@@ -112,9 +113,8 @@ func (f *file) set(h *Host, j *Job, ci, r int, send bool, w *window) {
 		f.rows[i].labels = rowLabels(h, j, cs, r, send)
 	}
 	if !ok {
-		i = len(f.rows)
+		i = f.row(rowLabels(h, j, cs, r, send), cs.pipe != nil)
 		f.keys[key] = i
-		f.rows = append(f.rows, row{labels: rowLabels(h, j, cs, r, send), p2p: cs.pipe != nil})
 	}
 	o := &f.rows[i]
 	o.present = true
@@ -125,6 +125,23 @@ func (f *file) set(h *Host, j *Job, ci, r int, send bool, w *window) {
 		o.bw = 0
 	}
 	o.bytes, o.sequence = float64(cs.spec.Size), cs.seq[g]
+}
+
+// row is the place of a row that no key has: one that has the same labels, if the
+// sizes of a job have changed and not those of this row, else a new one. Two rows
+// of one series would be two values at one time.
+func (f *file) row(labels []string, p2p bool) int {
+	used := map[int]bool{}
+	for _, i := range f.keys {
+		used[i] = true
+	}
+	for i := range f.rows {
+		if !used[i] && slices.Equal(f.rows[i].labels, labels) {
+			return i
+		}
+	}
+	f.rows = append(f.rows, row{labels: labels, p2p: p2p})
+	return len(f.rows) - 1
 }
 
 func (j *Job) index() int {

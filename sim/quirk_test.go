@@ -169,3 +169,22 @@ func TestLabelTextEscapes(t *testing.T) {
 	require.Equal(t, `{a="x\"y\\z\n"}`, labelText([]string{"a", "x\"y\\z\n"}))
 	require.Equal(t, 1, strings.Count(labelText([]string{"a", "1", "b", "2"}), ","))
 }
+
+// A file that is written anew after the sizes of a job changed has one row for
+// each set of labels, whether it changed or not.
+func TestFilesHaveNoSeriesTwice(t *testing.T) {
+	run, _ := record(t, "N06", Params{Seed: 5, Hosts: 4, Onset: time.Minute})
+	rows := 0
+	for _, h := range run.Cluster.Hosts {
+		for _, f := range h.files {
+			seen := map[string]bool{}
+			for _, r := range f.rows {
+				key := strings.Join(r.labels, "|")
+				require.False(t, seen[key], key)
+				seen[key] = true
+				rows++
+			}
+		}
+	}
+	require.NotZero(t, rows)
+}
