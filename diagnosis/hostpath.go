@@ -24,6 +24,9 @@ func hostPathFamily() Family {
 func (c *Case) sockets() []Hypothesis {
 	var out []Hypothesis
 	for _, x := range c.Code(detectors.CodeSocketsOnly) {
+		if !c.works(x.Job) {
+			continue // it loads data or saves, and has nothing to say to its peers
+		}
 		h := newHypothesis(ConfigSuspected, "tcp_fallback")
 		h.Job, h.Scope, h.Jobs, h.Hosts = x.Job, "job", []string{x.Job}, x.Hosts
 		h.StartedAt, h.Confidence, h.AffectedHosts = x.Since, Medium, len(x.Hosts)
@@ -33,6 +36,32 @@ func (c *Case) sockets() []Hypothesis {
 		out = append(out, h)
 	}
 	return out
+}
+
+// works says that a job goes on, as far as anything tells. Files of the Inspector
+// and its GPUs' power lag behind: what is faster tells where it is there.
+func (c *Case) works(job string) bool {
+	p := c.Progress(job)
+	if p == nil {
+		return true
+	}
+	if p.Phase == detectors.PhaseInit && c.Offered(signals.CollExecTime) {
+		return false // no collective was seen yet
+	}
+	slow, fast, runs := false, false, false
+	for _, k := range p.Clocks {
+		switch k.Name {
+		case "nic_bytes": // stands by what sockets mean
+		case detectors.ClockInspector, "power":
+			slow = slow || k.Running
+		default:
+			fast, runs = true, runs || k.Running
+		}
+	}
+	if fast {
+		return runs
+	}
+	return slow || len(p.Clocks) == 0
 }
 
 // shapeCase is the jobs of one shape.
