@@ -83,10 +83,14 @@ func Observe(s *signals.Snapshot) Observed {
 		o.Uplinks = append(o.Uplinks, Uplink{Switch: e.Device, Port: e.Port, Peer: e.Peer, PeerPort: e.Detail, Source: seriesSource})
 	})
 	o.parents(s)
-	slices.SortFunc(o.Uplinks, func(a, b Uplink) int {
+	sortUplinks(o.Uplinks)
+	return o
+}
+
+func sortUplinks(list []Uplink) {
+	slices.SortFunc(list, func(a, b Uplink) int {
 		return cmp.Or(natural(a.Switch, b.Switch), natural(a.Port, b.Port), natural(a.Peer, b.Peer))
 	})
-	return o
 }
 
 func observeNICs(s *signals.Snapshot) []ObservedNIC {

@@ -59,10 +59,31 @@ func (st *Store) remember(o Observed) Observed {
 			keep(m[0], m[1], alive)
 		}
 	}
-	if len(merged.Uplinks) == 0 {
-		merged.Uplinks = st.last.Uplinks
-	}
+	merged.Uplinks = st.uplinks(o.Uplinks)
 	return merged
+}
+
+// uplinks adds those of switches that this snapshot does not show. Their order is
+// that of Observe.
+func (st *Store) uplinks(now []Uplink) []Uplink {
+	limit := st.now.Add(-st.opts.Forget)
+	shown := map[string]bool{}
+	for _, u := range now {
+		shown[u.Switch], st.trunks[u.Switch] = true, st.now
+	}
+	out := slices.Clone(now)
+	for _, u := range st.last.Uplinks {
+		if !shown[u.Switch] && st.trunks[u.Switch].After(limit) {
+			out = append(out, u)
+		}
+	}
+	for sw, at := range st.trunks {
+		if !at.After(limit) {
+			delete(st.trunks, sw)
+		}
+	}
+	sortUplinks(out)
+	return out
 }
 
 func (st *Store) hasNIC(host string, sorted []ObservedNIC) bool {

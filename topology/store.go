@@ -45,10 +45,12 @@ type Observer interface {
 type Store struct {
 	opts     Options
 	next     time.Time
+	called   time.Time // the newest snapshot
 	now      time.Time
 	seen     map[nicKey]*seenNIC
 	gpus     map[string]*seenGPUs
-	most     map[string]int // uplinks of switches
+	most     map[string]int       // uplinks of switches
+	trunks   map[string]time.Time // when the uplinks of a switch were seen last
 	last     Observed
 	files    *fileSet
 	observer Observer
@@ -82,7 +84,7 @@ func NewStore(opts Options) *Store {
 		opts.MaxNICs = 2_000_000
 	}
 	return &Store{
-		opts: opts, seen: map[nicKey]*seenNIC{}, gpus: map[string]*seenGPUs{}, most: map[string]int{},
+		opts: opts, seen: map[nicKey]*seenNIC{}, gpus: map[string]*seenGPUs{}, most: map[string]int{}, trunks: map[string]time.Time{},
 		files: newFileSet(opts.Files, opts.Labels),
 	}
 }
@@ -94,10 +96,17 @@ func (st *Store) Watch(o Observer) { st.observer, st.files.observer = o, o }
 // Update looks at a snapshot and at the files, when it is time to, and returns
 // the fabric.
 func (st *Store) Update(s *signals.Snapshot) *Fabric {
-	if s.Time.Before(st.next) && s.Time.After(st.next.Add(-2*st.opts.Refresh)) {
+	every := s.Time.Sub(st.called)
+	st.called = s.Time
+	if s.Time.Before(st.next) && s.Time.After(st.next.Add(-3*st.opts.Refresh)) {
 		return st.fabric.Load()
 	}
 	st.next, st.now = s.Time.Add(st.opts.Refresh), s.Time
+	if every > 0 && every < st.opts.Refresh {
+		// A snapshot has what was scraped since the one before. Looked at in step
+		// with the scrapes, the same targets would be seen each time.
+		st.next = st.next.Add(every)
+	}
 	o := Observe(s)
 	if st.opts.NoSeries {
 		o = Observed{NICs: o.NICs, GPUs: o.GPUs, Paths: o.Paths}

@@ -123,6 +123,38 @@ func TestStoreNoticesARecabling(t *testing.T) {
 	require.Empty(t, f.Port("gpu-002", "mlx5_0").ExpectedLeaf, "after a day it is how things are")
 }
 
+// TestStoreSeesTargetsOfAllPhases: targets are scraped once a minute, each at a time
+// of its own, and a snapshot has only what is new.
+func TestStoreSeesTargetsOfAllPhases(t *testing.T) {
+	st := NewStore(Options{})
+	var f *Fabric
+	for i := range 40 {
+		part := map[[2]string]string{}
+		for k, leaf := range twoRails(8) {
+			var n int
+			_, err := fmt.Sscanf(k[0], "gpu-%d", &n)
+			require.NoError(t, err)
+			if n%4 == i%4 {
+				part[k] = leaf
+			}
+		}
+		s := tick(noon.Add(time.Duration(i)*15*time.Second), part)
+		up := &signals.Frame{}
+		for _, port := range []string{"33", "34"} {
+			up.Entity = append(up.Entity, s.Entities.Intern(signals.Entity{Kind: signals.KindSwitchPort, Device: fmt.Sprintf("leaf-r%d", i%2), Port: port, Peer: "spine-1"}))
+			up.Value = append(up.Value, 1)
+		}
+		s.Frames[signals.SwitchUplink] = up
+		f = st.Update(s)
+	}
+	require.Len(t, f.Hosts(), 8)
+	require.Len(t, f.Under("leaf-r0"), 8)
+	for _, leaf := range []string{"leaf-r0", "leaf-r1"} {
+		now, most := f.UplinkCount(leaf)
+		require.Equal(t, [2]int{2, 2}, [2]int{now, most}, leaf)
+	}
+}
+
 func TestStoreTakesAGapForAGap(t *testing.T) {
 	st := NewStore(Options{})
 	st.Update(tick(noon, twoRails(3)))
