@@ -232,18 +232,24 @@ func (c *Case) mostOf(s stage, list []signals.Entity) bool {
 // harmAll fills jobs and counts of a hypothesis about many things. The job is
 // named only if it is the only one.
 func (c *Case) harmAll(h *Hypothesis, things []signals.Entity) {
-	jobs := map[string]bool{}
+	jobs, users := map[string]bool{}, map[string]bool{}
 	ended := true
 	for _, e := range things {
 		ids, over := c.Harmed(e, h.StartedAt)
 		for _, id := range ids {
 			jobs[id] = true
+			users[id] = users[id] || !c.beside(e, id)
 		}
 		ended = ended && over
 	}
-	h.Jobs = sortedSet(jobs)
+	h.Jobs, h.Beside = sortedSet(jobs), nil
+	for _, id := range h.Jobs {
+		if !users[id] {
+			h.Beside = append(h.Beside, id)
+		}
+	}
 	if len(h.Jobs) == 1 {
-		h.Job, h.JobEnded = h.Jobs[0], ended
+		h.Job, h.JobEnded = h.Jobs[0], ended && len(h.Beside) == 0
 	}
 	h.AffectedHosts = len(hostsOf(things))
 	for _, e := range things {

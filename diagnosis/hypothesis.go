@@ -31,6 +31,9 @@ type Hypothesis struct {
 	// Jobs are the jobs harmed: a stall or slowness of theirs that began
 	// later is a consequence.
 	Jobs []string
+	// Beside are those of them that use other NICs of the same hosts only: they are
+	// told of, and what they suffer is no consequence.
+	Beside []string
 	// JobSince is since when Job is watched, for a lateness that may be older than
 	// what is known of it; zero elsewhere.
 	JobSince time.Time
@@ -56,7 +59,7 @@ func (h *Hypothesis) covers(e signals.Entity) bool {
 
 // harms says whether job is one of the jobs that h explains.
 func (h *Hypothesis) harms(job string) bool {
-	if job == "" {
+	if job == "" || slices.Contains(h.Beside, job) {
 		return false
 	}
 	if slices.Contains(h.Jobs, job) {

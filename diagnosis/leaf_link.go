@@ -93,7 +93,7 @@ func (c *Case) notOfRails(hs []Hypothesis) []Hypothesis {
 	}
 	all := newHypothesis(class, reason)
 	all.TieSet, all.Confidence, all.Scope, all.Needs, all.Mute = len(rails), Low, "cluster", rails[0].Needs, true
-	jobs := map[string]bool{}
+	jobs, users := map[string]bool{}, map[string]bool{}
 	for _, h := range rails {
 		h.Suspects[0].Score = 1 / float64(len(rails))
 		all.Candidates = append(all.Candidates, h.Suspects[0])
@@ -103,9 +103,11 @@ func (c *Case) notOfRails(hs []Hypothesis) []Hypothesis {
 		all.Mute = all.Mute && h.Mute
 		for _, id := range h.Jobs {
 			jobs[id] = true
+			users[id] = users[id] || h.harms(id)
 		}
 	}
 	all.Jobs = sortedSet(jobs)
+	all.Beside = slices.DeleteFunc(slices.Clone(all.Jobs), func(id string) bool { return users[id] })
 	return append(rest, all)
 }
 
@@ -146,7 +148,8 @@ func (f *linkFamily) cutOff(c *Case, s stage, nics []signals.Entity, by map[sign
 	}
 	probe := Hypothesis{Verdict: Verdict{StartedAt: began}}
 	c.harmAll(&probe, nics)
-	if isDown && (c.Now.Sub(began) >= f.opts.SwitchRestart || probe.JobEnded || c.ended(probe.Jobs) || c.stalled(probe.Jobs)) {
+	users := subtract(probe.Jobs, probe.Beside)
+	if isDown && (c.Now.Sub(began) >= f.opts.SwitchRestart || probe.JobEnded && len(users) > 0 || c.ended(users) || c.stalled(users)) {
 		x.degraded = true
 	}
 	if !isDown && c.Now.Sub(x.back) > f.opts.JobMemory {

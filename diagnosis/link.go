@@ -167,7 +167,8 @@ func (f *linkFamily) port(c *Case, p *portCase) (Hypothesis, bool) {
 		return f.goOn(c, p, o)
 	}
 	jobs, ended := c.Harmed(p.nic, p.since)
-	died := ended && (p.downNow || p.seconds > 0)
+	jobs = c.users(p.nic, jobs)
+	died := ended && len(jobs) > 0 && (p.downNow || p.seconds > 0)
 	least := f.opts.Interval
 	if p.events >= 2 || len(jobs) == 0 {
 		// One that comes and goes is a flap for longer, and where no job
@@ -202,7 +203,8 @@ func (f *linkFamily) goOn(c *Case, p *portCase, o *outage) (Hypothesis, bool) {
 	if !p.downNow && o.back.IsZero() {
 		o.back = c.Now
 	}
-	if ids, ended := c.Harmed(p.nic, o.began); ended && len(ids) == 1 && o.job == "" {
+	ids, ended := c.Harmed(p.nic, o.began)
+	if ids = c.users(p.nic, ids); ended && len(ids) == 1 && o.job == "" {
 		o.job = ids[0]
 	}
 	since := time.Duration(0)

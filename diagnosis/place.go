@@ -85,13 +85,39 @@ func (c *Case) Harmed(thing signals.Entity, began time.Time) (ids []string, ende
 	return slices.Compact(ids), len(ids) > 0
 }
 
+// users leaves out the jobs that work on the host of a NIC, but on no GPU next to
+// it: they have NICs of their own, and what they suffer does not come of this one.
+func (c *Case) users(thing signals.Entity, jobs []string) []string {
+	return slices.DeleteFunc(slices.Clone(jobs), func(id string) bool { return c.beside(thing, id) })
+}
+
+func (c *Case) beside(nic signals.Entity, id string) bool {
+	j := c.jobs[id]
+	gpu, ok := c.GPUOf(nic)
+	if j == nil || nic.Kind != signals.KindNIC || !ok {
+		return false
+	}
+	here := false
+	for _, g := range j.GPUs {
+		if g.Host != nic.Host {
+			continue
+		}
+		near, _, ok := c.NICOf(g)
+		if !ok || near.Device == nic.Device || g.Device == gpu.Device {
+			return false
+		}
+		here = true
+	}
+	return here
+}
+
 // Lead fills the fields of h that say whom it harms: the job, if it is exactly
 // one, the list of jobs, and whether it ended.
 func (c *Case) Lead(h *Hypothesis, thing signals.Entity) {
 	ids, ended := c.Harmed(thing, h.StartedAt)
-	h.Jobs = append(h.Jobs, ids...)
+	h.Jobs, h.Beside = append(h.Jobs, ids...), append(h.Beside, subtract(ids, c.users(thing, ids))...)
 	if len(ids) == 1 && h.Job == "" {
-		h.Job, h.JobEnded = ids[0], ended
+		h.Job, h.JobEnded = ids[0], ended && !slices.Contains(h.Beside, ids[0])
 	}
 }
 

@@ -249,7 +249,8 @@ func (c *Case) stallByNetwork(h *Hypothesis, job *signals.Job, p *detectors.JobP
 	for _, host := range job.Hosts {
 		for _, f := range c.OnHost(host) {
 			fact := f.Pattern == detectors.Fact || f.Pattern == detectors.Event || f.Pattern == detectors.Errors
-			if f.Entity.Kind == signals.KindNIC && fact && !c.strange(c.thing(f.Entity)) && !f.Since.Before(p.Since.Add(-memberSlack)) {
+			nic := c.thing(f.Entity)
+			if nic.Kind == signals.KindNIC && fact && !c.strange(nic) && !c.beside(nic, job.ID) && !f.Since.Before(p.Since.Add(-memberSlack)) {
 				h.Reason, h.Owner, h.Confidence = "network_no_progress", Infrastructure, Low
 				h.Evidence = append(h.Evidence, c.say(f, false))
 				return true
