@@ -169,7 +169,7 @@ func (c *Case) miscabled() []Hypothesis {
 	for _, host := range sortedSet(names) {
 		nics := byHost[host]
 		slow, effect := c.slowUnder(nics)
-		if len(nics) < 2 || len(slow) == 0 {
+		if len(nics) < 2 || !c.slowAlike(nics) {
 			continue
 		}
 		slices.SortFunc(nics, compareEntities)
@@ -188,6 +188,27 @@ func (c *Case) miscabled() []Hypothesis {
 		out = append(out, h)
 	}
 	return out
+}
+
+// slowAlike says that each of some NICs of a host is used by a slow group for whose
+// slowness no other host shows a reason: exchanged cables slow all their rails down,
+// and a plan that nobody kept up to date none.
+func (c *Case) slowAlike(nics []signals.Entity) bool {
+	for _, nic := range nics {
+		slow, _ := c.SlowGroups(nic)
+		if !slices.ContainsFunc(slow, func(id string) bool {
+			var others []signals.Entity
+			for _, m := range c.groups[id].Members {
+				if other, _, ok := c.NICOf(m); ok && m.Host != nic.Host {
+					others = append(others, other)
+				}
+			}
+			return len(c.deviceSigns(others)) == 0
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // slowSince is the onset of the first of some slow groups.
