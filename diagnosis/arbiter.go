@@ -115,25 +115,41 @@ func explains(l, h *Hypothesis) bool {
 		return false
 	}
 	if h.Class == CollectiveStall {
-		return stops(l) && l.nearTo(h.StartedAt, gap, samplingSlack)
+		return stops(l) && l.bringsStall(h.StartedAt, gap)
 	}
-	return symptom(h) && l.nearTo(h.StartedAt, gap, memberSlack) && !laterElsewhere(l, h)
+	return symptom(h) && l.bringsSlowness(h.StartedAt, gap) && !laterElsewhere(l, h)
 }
 
-// nearTo says that what began at t in a job may come of l, which is younger by
-// gap: not by more than slack, as a cause comes first. What lasts can have its
-// effect at any time after. What happened at a moment has it then: a job that has
-// gone on for long since a link came back does not stand because of that.
-func (l *Hypothesis) nearTo(t time.Time, gap, slack time.Duration) bool {
+// bringsStall says that a job which stands since t may do so by l, which is younger
+// by gap. What gets worse can stop a job at any time; what happened at a moment does
+// so then. A job that has gone on for long since does not stand because of it.
+func (l *Hypothesis) bringsStall(t time.Time, gap time.Duration) bool {
 	switch l.Class {
 	case LinkFlap:
-		return slices.ContainsFunc(append(slices.Clone(l.Falls), l.StartedAt), func(fall time.Time) bool {
-			return fall.Sub(t) <= slack && t.Sub(fall) <= memberSlack
-		})
+		return l.fellNear(t, samplingSlack)
 	case LinkDown, LeafRestart, NodeRestart:
-		return gap <= slack && -gap <= reasonSlack
+		return gap <= samplingSlack && -gap <= reasonSlack
 	}
-	return gap <= slack
+	return gap <= samplingSlack
+}
+
+// bringsSlowness says the same of what a job suffers.
+func (l *Hypothesis) bringsSlowness(t time.Time, gap time.Duration) bool {
+	switch l.Class {
+	case LinkFlap:
+		return l.fellNear(t, memberSlack)
+	case LeafRestart, NodeRestart:
+		return gap <= memberSlack && -gap <= reasonSlack
+	}
+	return gap <= memberSlack
+}
+
+// fellNear says that the link of a flap fell shortly before t, or after it by not
+// more than slack.
+func (l *Hypothesis) fellNear(t time.Time, slack time.Duration) bool {
+	return slices.ContainsFunc(append(slices.Clone(l.Falls), l.StartedAt), func(fall time.Time) bool {
+		return fall.Sub(t) <= slack && t.Sub(fall) <= memberSlack
+	})
 }
 
 // laterElsewhere says that h is a lateness on another host than that of l which

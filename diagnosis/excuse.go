@@ -223,10 +223,12 @@ func (c *Case) possibleStages(sick []signals.Entity) (order []stage, by map[stag
 
 // mostOf says whether some members of a stage are most of it.
 func (c *Case) mostOf(s stage, list []signals.Entity) bool {
-	all := c.inService(s)
 	hosts := len(hostsOf(list))
-	return hosts >= c.opts.MinMembers && float64(hosts) > c.opts.Majority*float64(len(hostsOf(all))) &&
-		float64(len(list)) > c.opts.Majority*float64(len(all))
+	if hosts < c.opts.MinMembers {
+		return false // mostly so: the members need not be looked at
+	}
+	all := c.inService(s)
+	return float64(hosts) > c.opts.Majority*float64(len(hostsOf(all))) && float64(len(list)) > c.opts.Majority*float64(len(all))
 }
 
 // harmAll fills jobs and counts of a hypothesis about many things. The job is
