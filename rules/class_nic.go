@@ -54,7 +54,7 @@ func rateDowntrained(b *builder) {
 	low := b.record("nic_port:nic_rate_low:last", "ports below "+num(rateBelow)+" of the median of at least four equal cards in the same slot",
 		"%s < on (%s) group_left () (%s * quantile by (%s) (0.5, %s)) and on (%s) (count by (%s) (%s) >= 4)", rate, peers, num(rateBelow), peers, rate, peers, peers, rate)
 	few := fmt.Sprintf("(count by (%s) (%s) <= clamp_min(0.1 * count by (%s) (%s), 1))", peers, low, peers, rate)
-	otherKind := fmt.Sprintf("(count by (host, model) (%s) == count by (host, model) (%s) and count by (host, model) (%s) >= 3)", low, rate, rate)
+	otherKind := fmt.Sprintf("(count by (host, model) (%s) == count by (host, model) (%s) and count by (host, model) (%s) >= 2)", low, rate, rate)
 	all := with(fabric(signals.NICRate, 6, flat(5e10)), fabric(signals.NICState, 6, flat(4))...)
 	all = with(all, models(6)...)
 	older := fabricHost(signals.NICRate, "node0", flat(2.5e10))
