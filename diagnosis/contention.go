@@ -76,7 +76,7 @@ func (c *Case) contends(job *signals.Job) (Hypothesis, bool) {
 	a := c.activity(job.ID)
 	busier := max(effect(a.sm), effect(a.dram)) >= contentionBusy
 	falls := effect(a.sm) < 0 || effect(a.dram) < 0 || effect(a.tensor) < -contentionHold
-	if len(a.slow) == 0 || !busier || falls || c.fabricTrouble(job) {
+	if len(a.slow) == 0 || !busier || falls || c.fabricTrouble(job) || c.rotates(job.ID) {
 		return Hypothesis{}, false
 	}
 	reason := "sm_sharing"
@@ -99,6 +99,13 @@ func (c *Case) contends(job *signals.Job) (Hypothesis, bool) {
 	h.Evidence = append(h.Evidence, tell(signals.NICTx, jobEntity(job.ID), false,
 		"all hosts alike, and no error, congestion or link event on any of their NICs: the network is not the reason"))
 	return h, true
+}
+
+// rotates says that one rank and then another is late. Whoever waits least within
+// a window has waited as well then, so that the least time over a group is not
+// that of a transfer.
+func (c *Case) rotates(job string) bool {
+	return slices.ContainsFunc(c.Pattern(detectors.RotatingLate), func(f *detectors.Finding) bool { return f.Job == job })
 }
 
 // sayProfile is a line of a job's profile in words.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/internal/snaptest"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -39,5 +40,35 @@ func TestASlowNetworkIsNoContention(t *testing.T) {
 	c.SetAll(signals.GPUDRAMActive, 0.28, nil)
 	c.SetAll(signals.GPUTensorActive, 0.24, nil)
 	p.run(c, 20*time.Minute)
+	require.NotContains(t, p.first, string(ComputeCommContention))
+}
+
+// turning reports of each job that its late ranks change.
+type turning struct{}
+
+func (turning) Name() string { return "turning" }
+
+func (turning) Observe(t *detectors.Tick, r *detectors.Report) {
+	for _, j := range t.Jobs {
+		r.Findings = append(r.Findings, detectors.Finding{
+			Detector: "late", Pattern: detectors.RotatingLate, Signal: signals.CollExecTime, Job: j.ID,
+			Entity: signals.Entity{Kind: signals.KindJob, Job: j.ID, Op: "AllReduce"}, Value: 0.3, Peers: 4, Windows: 40, Since: t.Time,
+		})
+	}
+}
+
+// Where one and then another is late, all wait within a window, and that is no
+// contention.
+func TestLatenessThatTurnsIsNoContention(t *testing.T) {
+	c := snaptest.New(snaptest.R16(), 11)
+	p := newPipeline(c.Interval)
+	p.bank = detectors.NewBank(detectors.Options{Interval: c.Interval, Extra: []detectors.Detector{turning{}}})
+	p.run(c, 20*time.Minute)
+	next(c, 24/43.5)
+	c.SetAll(signals.GPUSMActive, 0.95, nil)
+	c.SetAll(signals.GPUDRAMActive, 0.74, nil)
+	c.SetAll(signals.GPUTensorActive, 0.43, nil)
+	p.run(c, 20*time.Minute)
+	require.Contains(t, p.first, string(RotatingStraggler))
 	require.NotContains(t, p.first, string(ComputeCommContention))
 }

@@ -156,7 +156,9 @@ func buildS04a(b *Build) {
 	rail := b.NIC("a", 1)
 	leaf := b.C.Hosts[0].NICs[rail].leaf
 	b.C.Inject(DeadLeaf(leaf.Index, b.Onset, 70))
-	b.C.Inject(Fault{Start: b.Onset + 70, At: []Action{{0, func(c *Cluster) { c.Jobs[0].Resume() }}}})
+	// Not in the second in which the ports come back: a step that begins before
+	// they do would take minutes over dead ones.
+	b.C.Inject(Fault{Start: b.Onset + 72, At: []Action{{0, func(c *Cluster) { c.Jobs[0].Resume() }}}})
 	b.expect("leaf_restart", "burst_down", "", 180*time.Second, Component{Kind: "switch", Switch: leaf.Name})
 	b.T.AlsoClass = []string{"leaf_degraded"}
 	b.T.MustNot = []string{"link_down", "link_flap", "nic_degraded"}
