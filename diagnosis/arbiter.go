@@ -152,6 +152,13 @@ func (l *Hypothesis) fellNear(t time.Time, slack time.Duration) bool {
 	})
 }
 
+// outlasts says that a job stands though what stopped it is long over: by then it
+// went on, or hangs for good and somebody has to end it. A notice must not hide
+// that.
+func (c *Case) outlasts(h, l *Hypothesis) bool {
+	return h.Class == CollectiveStall && !l.Over.IsZero() && c.Now.Sub(l.Over) > fate
+}
+
 // laterElsewhere says that h is a lateness on another host than that of l which
 // began long after both l and its job: a consequence begins with its cause. Else
 // an old fault that a job lives with would explain away every later one.
@@ -211,7 +218,7 @@ func (c *Case) arbitrate(all []Hypothesis) []Verdict {
 		h := &all[i]
 		var by *Hypothesis
 		for _, l := range leaders {
-			if explains(l, h) {
+			if explains(l, h) && !c.outlasts(h, l) {
 				by = l
 				break
 			}

@@ -40,6 +40,9 @@ type Hypothesis struct {
 	// Falls are the earlier times at which the link of a flap went down in this
 	// episode; StartedAt is the newest.
 	Falls []time.Time
+	// Over is when it ended, of what lasts for minutes and is told afterwards;
+	// zero else.
+	Over time.Time
 	// Groups are the communicators whose slowness it explains.
 	Groups []string
 	// Mute keeps the hypothesis from becoming a verdict when nothing else

@@ -187,6 +187,9 @@ func (f *linkFamily) tellLeaf(c *Case, s stage, x *cutLeaf, isDown bool, down in
 	h.Covers = x.ports
 	h.Needs = []signals.ID{signals.NICState}
 	h.Mute = class == LeafRestart && isDown
+	if class == LeafRestart {
+		h.Over = x.back
+	}
 	c.harmAll(&h, x.ports)
 	now := "all are up again"
 	if down > 0 {

@@ -195,6 +195,17 @@ func TestLeafLostItsPorts(t *testing.T) {
 			want: []string{"leaf_restart burst_down info high switch:leaf-r1"},
 		},
 		{
+			name: "a job does not go on after a restart", after: 15 * time.Second,
+			fault: func(r *rig) {
+				cut(r)
+				r.stand(75 * time.Second)
+				restore(r, onRail(r, 1, 16)...)
+				r.stand(7 * time.Minute)
+			},
+			want: []string{"leaf_restart burst_down info high switch:leaf-r1", "collective_stall network_no_progress critical low"},
+			also: []string{"leaf_restart burst_down critical high switch:leaf-r1"},
+		},
+		{
 			name: "a switch that stays down", after: 6 * time.Minute, fault: cut,
 			want: []string{"leaf_degraded leaf_down critical high switch:leaf-r1"},
 			check: func(t *testing.T, v diagnosis.Verdict) {
