@@ -34,6 +34,31 @@ func newID(key string, at time.Time) string {
 	return id.String()
 }
 
+// freshID is the ID of an incident that begins now. A clock that stepped back may
+// come to the very tick of an earlier one of the same key, which has ended: two
+// incidents never have one ID.
+func (t *tick) freshID(key string) string {
+	at := t.at
+	id := newID(key, at)
+	for t.wasThere(id) {
+		at = at.Add(time.Millisecond)
+		id = newID(key, at)
+	}
+	return id
+}
+
+func (t *tick) wasThere(id string) bool {
+	if t.ended[id] != nil {
+		return true
+	}
+	for i := range t.ring {
+		if t.ring[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
 func (i *Incident) addJob(job string) {
 	if job != "" && !slices.Contains(i.Jobs, job) && len(i.Jobs) < maxJobs {
 		i.Jobs = append(i.Jobs, job)

@@ -254,3 +254,18 @@ func TestComesBackAsTheSameIncident(t *testing.T) {
 	es = d.tick(2, v)
 	require.NotEqual(t, id, es[0].Incident.ID, "after the reopen window it is a new incident")
 }
+
+// The ID follows from key and time, and a clock may come to the same time twice.
+func TestOneIDIsOneIncidentWhenTheClockStepsBack(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	v := nic("gpu-007", "mlx5_3")
+	v.Immediate = true
+	first := d.tick(1, v)
+	d.tick(2 * 240) // two hours, so that it does not come back
+	d.now = t0
+	second := d.tick(1, v)
+	require.Equal(t, []string{"open link_down"}, kinds(first))
+	require.Equal(t, []string{"open link_down"}, kinds(second))
+	require.True(t, first[0].Time.Equal(second[0].Time))
+	require.NotEqual(t, first[0].Incident.ID, second[0].Incident.ID)
+}

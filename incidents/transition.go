@@ -18,7 +18,7 @@ func (t *tick) newPending(v *diagnosis.Verdict) *Incident {
 	if v.JobEnded {
 		inc.JobEnded, inc.JobEndedAt = true, t.at
 	}
-	inc.ID = newID(inc.Key, t.at)
+	inc.ID = t.freshID(inc.Key)
 	inc.Thread = inc.ID
 	if inc.StartedAt.IsZero() || inc.StartedAt.After(t.at) {
 		inc.StartedAt = t.at
