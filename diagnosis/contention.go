@@ -74,7 +74,10 @@ func effect(f *detectors.Finding) float64 {
 
 func (c *Case) contends(job *signals.Job) (Hypothesis, bool) {
 	a := c.activity(job.ID)
-	busier := max(effect(a.sm), effect(a.dram)) >= contentionBusy
+	rise := max(effect(a.sm), effect(a.dram))
+	// Where tensor activity rose with them, the GPUs only do more: what was
+	// before was a start or a pause.
+	busier := rise >= contentionBusy && effect(a.tensor) < rise/2
 	falls := effect(a.sm) < 0 || effect(a.dram) < 0 || effect(a.tensor) < -contentionHold
 	if len(a.slow) == 0 || !busier || falls || c.fabricTrouble(job) || c.rotates(job.ID) {
 		return Hypothesis{}, false

@@ -72,3 +72,15 @@ func TestLatenessThatTurnsIsNoContention(t *testing.T) {
 	require.Contains(t, p.first, string(RotatingStraggler))
 	require.NotContains(t, p.first, string(ComputeCommContention))
 }
+
+// A job that was watched from a start or a pause on does more later: all of its
+// activity rises.
+func TestMoreWorkIsNoContention(t *testing.T) {
+	c, p := trained(t, 11)
+	next(c, 24/43.5)
+	c.SetAll(signals.GPUSMActive, 0.95, nil)
+	c.SetAll(signals.GPUDRAMActive, 0.74, nil)
+	c.SetAll(signals.GPUTensorActive, 0.8, nil)
+	p.run(c, 20*time.Minute)
+	require.NotContains(t, p.first, string(ComputeCommContention))
+}
