@@ -16,10 +16,11 @@ func contention() Family { return Family{Name: "contention", Judge: judgeContent
 const (
 	// contentionSlow is the least slowness of the transfers of a job,
 	// contentionBusy the least rise of SM or DRAM activity, contentionHold how
-	// much tensor activity may fall.
+	// much tensor activity may fall, contentionMore how much it may rise.
 	contentionSlow = 0.15
 	contentionBusy = 0.05
 	contentionHold = 0.05
+	contentionMore = 0.15
 )
 
 func judgeContention(c *Case) []Hypothesis {
@@ -77,7 +78,7 @@ func (c *Case) contends(job *signals.Job) (Hypothesis, bool) {
 	rise := max(effect(a.sm), effect(a.dram))
 	// Where tensor activity rose with them, the GPUs only do more: what was
 	// before was a start or a pause.
-	busier := rise >= contentionBusy && effect(a.tensor) < rise/2
+	busier := rise >= contentionBusy && effect(a.tensor) < min(rise/2, contentionMore)
 	falls := effect(a.sm) < 0 || effect(a.dram) < 0 || effect(a.tensor) < -contentionHold
 	if len(a.slow) == 0 || !busier || falls || c.fabricTrouble(job) || c.rotates(job.ID) {
 		return Hypothesis{}, false

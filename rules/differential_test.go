@@ -174,7 +174,6 @@ func differences() map[string][]difference {
 	named := []difference{{"only the daemon: collective_stall", stall}, {"only the rules: collective_stall", stall}, {"only the rules: gpu_fault", stall}}
 	return map[string][]difference{
 		"S03":   {{"only the daemon: link_down", short}},
-		"S04-a": {{"only the rules: collective_stall", below}},
 		"S05-b": {{"only the daemon: rail_degraded", rail}},
 		"S05-x": {{"only the daemon: rail_degraded", rail}},
 		"S06-x": {{"only the daemon: pfc_storm", netif}, {"only the rules: pfc_storm", netif}},
@@ -187,7 +186,6 @@ func differences() map[string][]difference {
 		"S17-x": named[:2],
 		"S17-c": named[:2],
 		"S20":   {{"only the daemon: compute_comm_contention", start}},
-		"S20-a": {{"only the daemon: rail_degraded", rail}},
 		"S21-x": {{"only the daemon: pcie_degraded", lanes}},
 		"S23-a": {{"only the daemon: fabric_congestion", zone}},
 	}
