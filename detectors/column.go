@@ -131,7 +131,7 @@ func medianOf(xs []float64) float64 {
 		return math.NaN()
 	}
 	var few [32]float64 // most groups fit, and cost no memory then
-	return median(append(few[:0], xs...))
+	return Median(append(few[:0], xs...))
 }
 
 // streak counts how often in a row something holds, with a hold of its own: it

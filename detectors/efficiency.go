@@ -119,7 +119,7 @@ func (d *efficiency) transfers(t *Tick) {
 		s.tick = append(s.tick, ch.transfer.tau)
 	}
 	for _, s := range touched {
-		tau := median(s.tick)
+		tau := Median(s.tick)
 		s.tick = s.tick[:0]
 		if s.seen++; s.seen <= effSkip {
 			continue

@@ -244,7 +244,7 @@ func (d *lateness) middle(ch *channel, best int, mean func(*member) float64) flo
 		}
 	}
 	if len(d.tmp) == 0 {
-		return median(d.tmp2)
+		return Median(d.tmp2)
 	}
-	return median(d.tmp)
+	return Median(d.tmp)
 }

@@ -207,7 +207,7 @@ func (d *profile) readTransfers(t *Tick) {
 	}
 	for job, byKey := range xs {
 		for key, values := range byKey {
-			d.jobs[job].add(t, key, median(values))
+			d.jobs[job].add(t, key, Median(values))
 		}
 	}
 }

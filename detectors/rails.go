@@ -107,7 +107,7 @@ func (d *rails) of(job *signals.Job, perHost int) railUse {
 	if 2*len(rate) <= len(job.Hosts) {
 		return u
 	}
-	u.there, u.used, u.rate, u.tx = int(median(there)), int(median(used)), median(rate), median(tx)
+	u.there, u.used, u.rate, u.tx = int(Median(there)), int(Median(used)), Median(rate), Median(tx)
 	u.gpus = int(math.Ceil(float64(len(job.GPUs)) / float64(len(job.Hosts))))
 	// A member drives the NICs next to it: one, or more where there are more
 	// NICs than GPUs.

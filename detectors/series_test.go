@@ -119,7 +119,7 @@ func TestShiftsAreSeenFast(t *testing.T) {
 	for seed := range uint64(100) {
 		ds = append(ds, float64(delay(math.Log(1.2), seed)))
 	}
-	m := median(ds)
+	m := Median(ds)
 	t.Logf("20 %% at a CV of 3 %%, φ 0.5, t5: median %v, p95 %v samples", m, ds[95])
 	require.LessOrEqual(t, m, 4.0)
 	require.LessOrEqual(t, ds[95], 8.0)

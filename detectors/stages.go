@@ -158,7 +158,7 @@ func (d *stages) heavy(t *Tick, job string, pipes map[string]pipe, limit float64
 	if !ok {
 		return Finding{}, false
 	}
-	v, ratio := median(values), median(ratios)
+	v, ratio := Median(values), Median(ratios)
 	return Finding{
 		Detector: d.Name(), Pattern: LeastReceive, Signal: signals.P2PExecTime,
 		Entity: signals.Entity{Kind: signals.KindJob, Job: job, Op: "Recv"}, Group: stage, Job: job,

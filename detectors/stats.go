@@ -9,8 +9,8 @@ import (
 // a normal distribution.
 const madToSigma = 1.4826
 
-// median returns the median of xs, NaN if there are none. It sorts xs.
-func median(xs []float64) float64 {
+// Median returns the median of xs, NaN if there are none. It sorts xs.
+func Median(xs []float64) float64 {
 	n := len(xs)
 	if n == 0 {
 		return math.NaN()
@@ -33,12 +33,12 @@ type spread struct {
 // spreadOf measures xs, using tmp as scratch memory of at least len(xs). It
 // sorts xs. With fewer than five values both sides share one scale.
 func spreadOf(xs, tmp []float64) spread {
-	s := spread{mid: median(xs)}
+	s := spread{mid: Median(xs)}
 	tmp = tmp[:0]
 	for _, x := range xs {
 		tmp = append(tmp, math.Abs(x-s.mid))
 	}
-	all := madToSigma * median(tmp)
+	all := madToSigma * Median(tmp)
 	if len(xs) < minPeers {
 		s.low, s.high = all, all
 		return s
@@ -57,7 +57,7 @@ func sideScale(xs []float64, mid, side float64, tmp []float64) float64 {
 			tmp = append(tmp, d)
 		}
 	}
-	return madToSigma * median(tmp)
+	return madToSigma * Median(tmp)
 }
 
 // score is the distance of x from the middle in robust standard deviations of

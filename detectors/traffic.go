@@ -143,7 +143,7 @@ func medianWithout(xs []float64, x float64) float64 {
 		}
 		rest = append(rest, y)
 	}
-	return median(rest)
+	return Median(rest)
 }
 
 func (s *trafficSide) report(t *Tick, name string, r *Report) {

@@ -146,7 +146,7 @@ func (d *transfer) measure(t *Tick, ch *channel) {
 		s.stable = 1
 	}
 	s.lowest = int32(best)
-	if ch.op != "AllGather" && s.stable < 3 && median(d.xs) > calm*least {
+	if ch.op != "AllGather" && s.stable < 3 && Median(d.xs) > calm*least {
 		return
 	}
 	s.tau = least

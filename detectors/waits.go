@@ -104,7 +104,7 @@ func (w *waits) ratio(gpu signals.Entity, peers []member) (float64, *channel) {
 		if len(w.tmp) == 0 {
 			continue
 		}
-		usual := median(w.tmp)
+		usual := Median(w.tmp)
 		if own.kind == signals.GroupTensor {
 			usual = high(w.tmp)
 		}
@@ -144,5 +144,5 @@ func (w *waits) typical(gpu signals.Entity, peers []member) float64 {
 	if len(w.tmp) == 0 {
 		return 0
 	}
-	return median(w.tmp)
+	return Median(w.tmp)
 }

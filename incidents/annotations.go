@@ -40,13 +40,13 @@ func (r *Renderer) Annotations(i *Incident) map[string]string {
 	next, command := i.Advice()
 	out := map[string]string{}
 	put := func(name, text string, limit int) {
-		if text = clip(printable(text), limit); text != "" {
+		if text = clip(Printable(text), limit); text != "" {
 			out[name] = text
 		}
 	}
 	// A link or command that is cut is worse than none.
 	whole := func(name, text string, limit int) {
-		if text = printable(strings.ToValidUTF8(text, "")); text != "" && len(text) <= limit {
+		if text = Printable(strings.ToValidUTF8(text, "")); text != "" && len(text) <= limit {
 			out[name] = text
 		}
 	}

@@ -70,7 +70,7 @@ func identityLabels(v *diagnosis.Verdict, external map[string]string) map[string
 }
 
 func setLabel(labels map[string]string, name, value string) {
-	if value = clip(printable(value), maxLabelValue); value == "" {
+	if value = clip(Printable(value), maxLabelValue); value == "" {
 		delete(labels, name)
 		return
 	}
@@ -90,9 +90,9 @@ func (i *Incident) LabelsAt(s diagnosis.Severity) map[string]string {
 // AlertLabels returns all labels of the incident's alert.
 func (i *Incident) AlertLabels() map[string]string { return i.LabelsAt(i.Severity) }
 
-// printable drops control characters: names come from other people's series
+// Printable drops control characters: names come from other people's series
 // and end in terminals. A newline stays, whoever prints it has to escape it.
-func printable(s string) string {
+func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return -1

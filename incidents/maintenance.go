@@ -96,7 +96,7 @@ func parseMaintenance(text string) (map[string]outage, error) {
 				rest = rest[1:]
 			}
 		}
-		o.reason = clip(printable(strings.Join(rest, " ")), 200)
+		o.reason = clip(Printable(strings.Join(rest, " ")), 200)
 		if o.reason == "" {
 			o.reason = "in maintenance"
 		}

@@ -8,11 +8,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/incidents"
 )
 
 const (
@@ -72,20 +71,10 @@ func (t *toldIncident) explanation() explanation {
 		resolved: t.ResolvedAt, resolveReason: t.ResolveReason, recovery: t.Recovery, notes: t.Annotations,
 	}
 	for _, s := range []*string{&x.id, &x.state, &x.held, &x.class, &x.reason, &x.severity, &x.confidence, &x.suspects, &x.resolveReason, &x.recovery} {
-		*s = printable(*s)
+		*s = incidents.Printable(*s)
 	}
 	for k, v := range x.notes {
-		x.notes[k] = printable(v)
+		x.notes[k] = incidents.Printable(v)
 	}
 	return x
-}
-
-// printable drops what would steer a terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
 }

@@ -39,22 +39,28 @@ func idleDaemon(t *testing.T, more string, log slog.Handler) *daemon {
 	return d
 }
 
-// The line that says ready tells what there is to judge, not what happened to be
-// new in the first evaluation: history has read most windows before it.
-func TestReadyTellsWhatThereIsToJudge(t *testing.T) {
+// simulated is the address of a Prometheus that has seen a healthy cluster.
+func simulated(t *testing.T, start time.Time, hosts int, length time.Duration) string {
+	t.Helper()
 	db, err := embedprom.Open(embedprom.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	sink := db.Appender()
-	c, err := sim.New(sim.Options{Seed: 5, Start: newYear, Shape: sim.R16(2), Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
+	c, err := sim.New(sim.Options{Seed: 5, Start: start, Shape: sim.R16(hosts), Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
 	require.NoError(t, err)
-	require.NoError(t, c.Run(t.Context(), 3*time.Minute))
+	require.NoError(t, c.Run(t.Context(), length))
 	require.NoError(t, sink.Commit())
 	server := httptest.NewServer(apiserver.Handler(db))
 	t.Cleanup(server.Close)
+	return server.URL
+}
 
+// The line that says ready tells what there is to judge, not what happened to be
+// new in the first evaluation: history has read most windows before it.
+func TestReadyTellsWhatThereIsToJudge(t *testing.T) {
+	url := simulated(t, newYear, 2, 3*time.Minute)
 	var log strings.Builder
-	d := idleDaemon(t, fmt.Sprintf("[[source]]\nurl = %q\n", server.URL), slog.NewTextHandler(&log, nil))
+	d := idleDaemon(t, fmt.Sprintf("[[source]]\nurl = %q\n", url), slog.NewTextHandler(&log, nil))
 	var tick engine.Tick
 	for range 2 { // the second finds nothing new
 		tick = d.current.Load().asm.engine.Tick(t.Context(), newYear.Add(3*time.Minute))

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,26 +10,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/collwatch/collwatch/internal/embedprom"
-	"github.com/collwatch/collwatch/internal/embedprom/apiserver"
-	"github.com/collwatch/collwatch/sim"
 )
 
 // Hosts that only the topology or only series know are told: a plan with other
 // names than the exporters' would be about nobody, and nobody would know.
 func TestHostsThatOneSideKnowsAreTold(t *testing.T) {
-	db, err := embedprom.Open(embedprom.Options{})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	start := time.Now().Add(-4 * time.Minute).Truncate(time.Second)
-	sink := db.Appender()
-	c, err := sim.New(sim.Options{Seed: 5, Start: start, Shape: sim.R16(8), Dialect: sim.Full(), Noise: sim.DefaultNoise()}, sink)
-	require.NoError(t, err)
-	require.NoError(t, c.Run(t.Context(), 4*time.Minute))
-	require.NoError(t, sink.Commit())
-	server := httptest.NewServer(apiserver.Handler(db))
-	t.Cleanup(server.Close)
+	url := simulated(t, start, 8, 4*time.Minute)
 
 	plan := func(name string, first, last int) (csv string) {
 		for i := first; i <= last; i++ {
@@ -55,7 +41,7 @@ func TestHostsThatOneSideKnowsAreTold(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "plan.csv")
 			require.NoError(t, os.WriteFile(file, []byte("host,rack\n"+c.csv), 0o600))
 			var log strings.Builder
-			d := idleDaemon(t, fmt.Sprintf("[[source]]\nurl = %q\n[[topology.file]]\nkind = \"csv\"\npath = %q\n", server.URL, file), slog.NewTextHandler(&log, nil))
+			d := idleDaemon(t, fmt.Sprintf("[[source]]\nurl = %q\n[[topology.file]]\nkind = \"csv\"\npath = %q\n", url, file), slog.NewTextHandler(&log, nil))
 
 			var out, errs strings.Builder
 			require.Equal(t, exitOK, run(t.Context(), []string{"topology", "--config", d.path}, &out, &errs), errs.String())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/signals"
 )
@@ -84,7 +85,7 @@ func (w *Watch) middle(m *members) (now, before float64) {
 			a, b = append(a, s.value), append(b, s.usual())
 		}
 	}
-	return median(a), median(b)
+	return detectors.Median(a), detectors.Median(b)
 }
 
 func (w *Watch) since(ms int64) string { return diagnosis.Span(w.now.Sub(time.UnixMilli(ms))) }

@@ -2,8 +2,8 @@ package custom
 
 import (
 	"math"
-	"slices"
 
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -56,12 +56,12 @@ func (m *members) judge(w *Watch, def *Signal) {
 		}
 		return
 	}
-	mid := median(m.values)
+	mid := detectors.Median(m.values)
 	m.scratch = m.scratch[:0]
 	for _, v := range m.values {
 		m.scratch = append(m.scratch, math.Abs(v-mid))
 	}
-	sigma := 1.4826 * median(m.scratch) // of a normal distribution
+	sigma := 1.4826 * detectors.Median(m.scratch) // of a normal distribution
 	for _, id := range m.ids {
 		s := w.series.Peek(id)
 		s.among, s.peers = mid, others
@@ -83,14 +83,4 @@ func (m *members) judge(w *Watch, def *Signal) {
 		s.run++
 		s.peer = s.peer || s.run >= runToJudge
 	}
-}
-
-// median sorts xs and returns its middle.
-func median(xs []float64) float64 {
-	slices.Sort(xs)
-	n := len(xs)
-	if n%2 == 1 {
-		return xs[n/2]
-	}
-	return (xs[n/2-1] + xs[n/2]) / 2
 }
