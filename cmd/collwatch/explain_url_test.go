@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/collwatch/collwatch/diagnosis"
+	"github.com/collwatch/collwatch/incidents"
 )
 
 // told is what a daemon answers; one incident is over, and a hostile label tries
@@ -84,4 +87,31 @@ silence     amtool silence add
 	require.Contains(t, errs, "write http://HOST:9876")
 	_, _, errs = explainOver(t, "http://me:secret@127.0.0.1:1")
 	require.NotContains(t, errs, "secret")
+}
+
+// The daemon's pages and its state tell the same of an incident.
+func TestExplainSaysTheSameOverHTTP(t *testing.T) {
+	d := idleDaemon(t, "", nil)
+	v := diagnosis.Verdict{
+		Class: diagnosis.LinkDown, Reason: "port_not_active", Severity: diagnosis.Critical, Confidence: diagnosis.High, Owner: diagnosis.Infrastructure,
+		Job: "48213", Scope: "job", TieSet: 1, Suspects: []diagnosis.Suspect{{Kind: "nic", Node: "gpu-007", Device: "mlx5_3", Switch: "leaf-r3", Score: 0.9}},
+		Evidence: []diagnosis.Evidence{{Text: "gpu-007/mlx5_3: port not active", Decisive: true}}, Consequences: []string{"job 48213 stalled"},
+		Next: "replace the cable", Command: "mlxlink -d mlx5_3", StartedAt: newYear, Immediate: true,
+	}
+	d.manager.Apply(&diagnosis.Result{Time: newYear, Whole: true, Verdicts: []diagnosis.Verdict{v}})
+	inc := d.manager.Live()[0]
+	data, err := d.manager.Save()
+	require.NoError(t, err)
+	require.NoError(t, d.store.Save(incidentsFile, incidents.Schema, data))
+	server := httptest.NewServer(d.server().Handler)
+	defer server.Close()
+
+	for _, args := range [][]string{nil, {inc.ID}} {
+		code, pages, errs := explainOver(t, server.URL, args...)
+		require.Equal(t, exitOK, code, errs)
+		var state bytes.Buffer
+		require.Equal(t, exitOK, run(t.Context(), append([]string{"explain", "--config", d.path}, args...), &state, io.Discard))
+		require.Equal(t, state.String(), pages)
+		require.Contains(t, pages, inc.ID)
+	}
 }
