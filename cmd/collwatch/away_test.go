@@ -44,7 +44,9 @@ func TestPartiesAwayForTenMinutes(t *testing.T) {
 		require.Equal(t, want, told(), "an outage repairs nothing")
 		require.Len(t, s.pager.Own("blind"), 1)
 		s.set(prometheusHost, true)
-		until(91)
+		// Up to a minute until it is posted, and up to five until Alertmanager looks
+		// at the group again.
+		until(92)
 		require.Equal(t, want, told())
 		require.Len(t, s.pager.Own("blind"), 2)
 		require.Equal(t, "resolved", s.pager.Own("blind")[1].Status)
