@@ -18,8 +18,9 @@ type tick struct {
 	// confirmed maps incidents to true if the verdict of this tick was theirs,
 	// to false if a coarser one kept them alive.
 	confirmed map[*Incident]bool
-	// examined are the incidents that a pending verdict is about to replace.
-	examined map[*Incident]bool
+	// examined are the incidents that another one is about to replace, or would
+	// if anybody heard of it, and why they are kept.
+	examined map[*Incident]string
 	events   []Event
 }
 
@@ -29,7 +30,7 @@ type tick struct {
 func (m *Manager) Apply(r *diagnosis.Result) []Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := &tick{Manager: m, at: r.Time, result: r, confirmed: map[*Incident]bool{}, examined: map[*Incident]bool{}}
+	t := &tick{Manager: m, at: r.Time, result: r, confirmed: map[*Incident]bool{}, examined: map[*Incident]string{}}
 	// A clock that stepped back, or a pause, counts for nothing or little: hold
 	// times are about evaluations that saw something.
 	t.step = min(max(r.Time.Sub(m.last), 0), 2*m.opts.Interval)
@@ -110,9 +111,9 @@ func (t *tick) matchRelated(v *diagnosis.Verdict) bool {
 			t.confirm(inc, v)
 			found = true
 		case rel == coarser && inc.Active():
-			if !t.confirmed[inc] {
+			if _, again := t.confirmed[inc]; !again {
+				inc.seen(t) // before it is noted, or it would not count
 				t.confirmed[inc] = false
-				inc.seen(t)
 			}
 			found = true
 		}

@@ -194,3 +194,27 @@ func TestRepairOfAPortIsOneIncident(t *testing.T) {
 	hidden.tick(4, slow)
 	require.Equal(t, []string{"open link_flap"}, kinds(hidden.tick(2, flap(hidden.now, diagnosis.Info))), "nobody was told of the port")
 }
+
+// TestCoarserVerdictKeepsTheNameAlive: a name whose evidence comes and goes has
+// not recovered while its job is seen to be slow all the time.
+func TestCoarserVerdictKeepsTheNameAlive(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	unknown := stall("48213", "a", "b")
+	d.tick(2, named(unknown, "gpu", "a", "GPU5"))
+	for range 20 {
+		d.tick(4)
+		require.Empty(t, d.tick(1, unknown), "never five clear evaluations in a row")
+	}
+	require.Equal(t, []string{"open collective_stall"}, kinds(d.got))
+	require.Equal(t, d.now, d.m.Live()[0].LastSeen)
+	require.Equal(t, []string{"resolve collective_stall recovered"}, kinds(d.tick(5)))
+
+	t.Run("after a restart too", func(t *testing.T) {
+		d := drive(t, incidents.Options{Warmed: time.Hour})
+		d.tick(2, named(unknown, "gpu", "a", "GPU5"))
+		d.now = d.now.Add(6 * time.Hour)
+		d.m = restart(t, d.m, incidents.Options{Warmed: time.Hour})
+		d.tick(1, unknown)
+		require.False(t, d.m.Live()[0].Carried, "it was seen")
+	})
+}
