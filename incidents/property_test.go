@@ -86,7 +86,8 @@ type word struct {
 }
 
 // TestWhateverHappens feeds nonsense: classes and suspects that come and go,
-// holds, lost ticks, clock steps, restarts with and without a saved tick.
+// holds, lost ticks, clock steps, restarts with and without a saved tick, classes
+// in shadow and a host that goes into maintenance and comes back.
 func TestWhateverHappens(t *testing.T) {
 	classes := []diagnosis.Class{
 		diagnosis.LinkDown, diagnosis.LinkFlap, diagnosis.CollectiveStall, diagnosis.StragglerCompute,
@@ -94,6 +95,16 @@ func TestWhateverHappens(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		o := incidents.Options{Cap: rapid.SampledFrom([]int{2, 100}).Draw(t, "cap"), FoldAbove: rapid.SampledFrom([]int{2, 20}).Draw(t, "fold")}
+		if shadow := rapid.SampledFrom(append([]diagnosis.Class{""}, classes...)).Draw(t, "shadow"); shadow != "" {
+			o.Shadow = map[diagnosis.Class]bool{shadow: true}
+		}
+		away := false
+		o.Maintenance = func(host, _ string, _ time.Time) string {
+			if away && host == "h2" {
+				return "drained"
+			}
+			return ""
+		}
 		m := incidents.NewManager(o)
 		said := map[string]*word{}
 		now := t0
@@ -115,6 +126,9 @@ func TestWhateverHappens(t *testing.T) {
 			r := diagnosis.Result{
 				Time: now, Whole: rapid.IntRange(0, 5).Draw(t, "whole") > 0,
 				Verdicts: rapid.SliceOfN(verdict, 0, 5).Draw(t, "verdicts"),
+			}
+			if rapid.IntRange(0, 9).Draw(t, "door") == 0 {
+				away = !away
 			}
 			if rapid.IntRange(0, 9).Draw(t, "ended") == 0 {
 				r.Ended = []string{"1"}
@@ -189,6 +203,17 @@ func checkLive(t *rapid.T, m *incidents.Manager, said map[string]*word) {
 		require.Equal(t, w.open, open[id], "what was told and what is there differ")
 	}
 	require.Len(t, open, countOpen(said))
+	for id, w := range said {
+		if w.open {
+			continue
+		}
+		inc, ok := m.Find(id)
+		require.True(t, ok && inc.Announced && inc.State == incidents.Resolved, "an end that may not be told yet is gone")
+		if inc.ResolveReason == incidents.Superseded {
+			by, ok := m.Find(inc.SupersededBy)
+			require.True(t, ok && by.Withheld != incidents.InShadow, "ended by what nobody hears of")
+		}
+	}
 }
 
 func countOpen(said map[string]*word) (n int) {

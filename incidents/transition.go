@@ -90,10 +90,7 @@ func (t *tick) holds(inc *Incident) (reason string, local bool) {
 	if inc.Carried && !inc.JobEnded && inc.Cleared == "" {
 		return "it began before the history that was read after a restart, and has not been seen since", true
 	}
-	if t.examined[inc] {
-		return "a more exact verdict is pending", false
-	}
-	return "", false
+	return t.examined[inc], false
 }
 
 // forming is how much of the history that is read goes into baselines before
@@ -113,18 +110,37 @@ func (t *tick) carry() {
 }
 
 // examine notes the incidents which a pending verdict is about to replace: they
-// must neither resolve nor be forgotten before it is told.
+// must neither resolve nor be forgotten before it is told. What people know of
+// goes on as well while something that they do not hear of explains it.
 func (t *tick) examine() {
-	for _, inc := range t.ordered() {
-		if inc.State != Pending || !t.confirmed[inc] || inc.Folded {
+	all := t.ordered()
+	for _, inc := range all {
+		if !t.confirmed[inc] {
 			continue
 		}
-		t.eachRelated(&inc.Verdict, func(old *Incident, rel relation) {
-			if rel == replaces {
-				t.examined[old] = true
+		why, hidden := "a more exact verdict is pending", inc.Active() && t.unheard(inc)
+		if hidden {
+			why = "incident " + inc.ID + " explains it, whose class is in shadow or only recorded"
+		}
+		if !inc.Folded && (hidden || inc.State == Pending) {
+			t.eachRelated(&inc.Verdict, func(old *Incident, rel relation) {
+				if rel == replaces && (!hidden || old.Announced) {
+					t.examined[old] = why
+				}
+			})
+		}
+		for _, old := range all {
+			if hidden && old.Announced && old.Active() && t.causeOf(old, []*Incident{inc}) != nil {
+				t.examined[old] = why
 			}
-		})
+		}
 	}
+}
+
+// unheard says that nobody will be told of an incident, so that it must not end
+// what people know of.
+func (t *tick) unheard(inc *Incident) bool {
+	return !inc.Announced && (t.opts.Shadow[inc.Verdict.Class] || inc.Severity == diagnosis.Recorded)
 }
 
 func holdMatches(h diagnosis.Hold, v *diagnosis.Verdict) bool {
@@ -158,7 +174,9 @@ func (t *tick) openRipe() {
 
 func (t *tick) open(inc *Incident) {
 	why, again := "new", false
-	if old := t.reopenable(inc); old != nil {
+	// The end of the former life may not be told to all yet: a return that is
+	// kept from people leaves it alone.
+	if old := t.reopenable(inc); old != nil && (!old.Announced || !t.unheard(inc) && t.inMaintenance(&inc.Verdict) == "") {
 		why = fmt.Sprintf("came back %s after it had resolved", Span(t.at.Sub(old.ResolvedAt)))
 		inc.takeOver(old)
 		delete(t.ended, old.ID)
@@ -166,10 +184,16 @@ func (t *tick) open(inc *Incident) {
 		t.raise(inc, old.Severity)
 		again = true
 	}
+	returns := again // and has a message of its own
 	inc.State = Open
 	inc.FiredAt = t.at
 	for _, old := range t.replaced(inc) {
-		inc.Thread = old.Thread
+		if old.Announced && t.unheard(inc) {
+			continue
+		}
+		if !returns {
+			inc.Thread = old.Thread
+		}
 		inc.Supersedes = append(inc.Supersedes, old.ID)
 		inc.StartedAt = earliest(inc.StartedAt, old.StartedAt)
 		if old.Verdict.Class == inc.Verdict.Class {
@@ -239,10 +263,13 @@ func (t *tick) reopenable(inc *Incident) *Incident {
 // explains them: they did not recover.
 func (t *tick) joinCauses() {
 	all := t.ordered()
-	var causes []*Incident // none of them ends here: it is confirmed
+	var causes, heard []*Incident // none of them ends here: it is confirmed
 	for _, inc := range all {
 		if t.confirmed[inc] && inc.Active() {
 			causes = append(causes, inc)
+			if !t.unheard(inc) {
+				heard = append(heard, inc)
+			}
 		}
 	}
 	if len(causes) == 0 {
@@ -252,7 +279,11 @@ func (t *tick) joinCauses() {
 		if _, confirmed := t.confirmed[inc]; confirmed || !inc.Active() || inc.Held != "" {
 			continue
 		}
-		cause := t.causeOf(inc, causes)
+		of := causes
+		if inc.Announced {
+			of = heard
+		}
+		cause := t.causeOf(inc, of)
 		if cause == nil {
 			continue
 		}
