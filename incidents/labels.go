@@ -90,11 +90,12 @@ func (i *Incident) LabelsAt(s diagnosis.Severity) map[string]string {
 // AlertLabels returns all labels of the incident's alert.
 func (i *Incident) AlertLabels() map[string]string { return i.LabelsAt(i.Severity) }
 
-// Printable drops control characters: names come from other people's series
-// and end in terminals. A newline stays, whoever prints it has to escape it.
+// Printable drops control characters, and those that turn the direction of text
+// so that a name reads as another one: names come from other people's series and
+// end in terminals. A newline stays, whoever prints it has to escape it.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
+		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

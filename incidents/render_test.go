@@ -242,3 +242,14 @@ func TestNobodyIsNamed(t *testing.T) {
 		})
 	}
 }
+
+// A name must not read as another one, whatever its characters do to the text
+// around it.
+func TestNamesCannotTurnTheTextAround(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	d.tick(2, nic("gpu-\u202e700\u202c", "mlx5\u2066_3\u200f"))
+	inc := d.m.Live()[0]
+	require.Equal(t, "gpu-700", inc.Labels["suspect_node"])
+	require.Equal(t, "mlx5_3", inc.Labels["suspect_device"])
+	require.Contains(t, (&incidents.Renderer{}).Annotations(&inc)["summary"], "gpu-700/mlx5_3")
+}
