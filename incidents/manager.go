@@ -146,6 +146,7 @@ func (m *Manager) Configure(o Options, known func(diagnosis.Class) bool) {
 	m.opts = o.withDefaults()
 	m.past.window = m.opts.HistoryWindow
 	for _, inc := range m.live {
+		inc.ResolveReason = "" // of a reload before the last tick
 		if known != nil && inc.Verdict.Class != Storm && !known(inc.Verdict.Class) {
 			inc.ResolveReason = ConfigChanged
 		}

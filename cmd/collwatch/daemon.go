@@ -14,6 +14,7 @@ import (
 	versioncollector "github.com/prometheus/client_golang/prometheus/collectors/version"
 
 	"github.com/collwatch/collwatch/config"
+	"github.com/collwatch/collwatch/diagnosis"
 	"github.com/collwatch/collwatch/engine"
 	"github.com/collwatch/collwatch/incidents"
 	"github.com/collwatch/collwatch/incidents/state"
@@ -86,7 +87,8 @@ func (d *daemon) use(g *generation) {
 	d.current.Store(g)
 	// The first generation brings its own too: who is in maintenance and how
 	// large the fleet is are known to it alone.
-	d.manager.Configure(g.asm.opts.incidents, nil)
+	disabled := g.asm.opts.diagnosis.Disabled
+	d.manager.Configure(g.asm.opts.incidents, func(c diagnosis.Class) bool { return !disabled[c] })
 	d.refreshOutages(g)
 	d.saver.use(g.asm.learned(), g.asm.reader)
 	d.blind.wait(g.cfg.Incidents.BlindAfter.Std())

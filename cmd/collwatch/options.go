@@ -110,7 +110,7 @@ func policies(in *config.Incidents) map[diagnosis.Class]incidents.Policy {
 	plain := incidents.DefaultPolicy()
 	defaults := config.Default().Incidents
 	out := map[diagnosis.Class]incidents.Policy{}
-	for _, c := range diagnosis.Classes() {
+	for _, c := range append(diagnosis.Classes(), incidents.Storm) {
 		p, ok := base[c]
 		if !ok {
 			p = plain
