@@ -119,10 +119,12 @@ func (c *Client) readError(parent context.Context, status int, err error, b *bod
 	e := &Error{Source: c.cfg.Name, Status: status, Class: ClassTransport, Err: err, Msg: err.Error()}
 	var syntax *syntaxError
 	switch {
-	case errors.Is(err, errBodyTooLarge):
+	case errors.Is(err, errBodyTooLarge), errors.Is(err, errTooManySamples):
 		e.Class = ClassTooExpensive
 	case errors.Is(err, errStringResult):
 		e.Class = ClassConfig
+	case errors.Is(err, errNoChunks):
+		e.Class = ClassNotJSON
 	case errors.As(err, &syntax), errors.Is(err, errTokenTooLong):
 		e.Class = ClassNotJSON
 		if g := gist(b.head); g != "" {

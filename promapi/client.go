@@ -43,6 +43,10 @@ type Config struct {
 	// Gzip asks for compressed answers. It saves network and costs both sides
 	// more processor time than everything else about a query.
 	Gzip bool
+	// Chunks reads history, which is what range selectors of half an hour and more
+	// ask for, as the compressed chunks that a Prometheus keeps, where it offers
+	// them: for commands that read days.
+	Chunks bool
 
 	Interner *Interner        // a new one if nil; may be shared between sources
 	Metrics  *Metrics         // not exported if nil
@@ -103,6 +107,7 @@ type Client struct {
 	breaker   breaker
 	backoff   backoff
 	flights   flights
+	chunks    chunkReading
 	queries   atomic.Uint64 // for StatsEvery
 }
 

@@ -16,6 +16,11 @@ import (
 
 // Instant implements Querier.
 func (c *Client) Instant(ctx context.Context, expr string, t time.Time, dst *Result) error {
+	if h, ok := c.historyOf(expr, t); ok {
+		if done, err := c.readHistory(ctx, h, dst); done {
+			return err
+		}
+	}
 	args := url.Values{"query": {expr}, "time": {formatTime(t)}}
 	err := c.query(ctx, "/api/v1/query", args, dst)
 	if dst.Len() > 0 && !looksForward(expr) {

@@ -1,6 +1,7 @@
 package promapi
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -24,6 +25,8 @@ type call struct {
 	part map[string]string
 	args url.Values
 	get  bool // the end point knows no POST
+	// proto is a packed message instead of a form, for the remote read API.
+	proto []byte
 	// read takes the body of a 2xx answer. It may be called twice, for a retry,
 	// and returns errors of reading or a *Error.
 	read func(io.Reader) error
@@ -163,6 +166,9 @@ func (c *Client) send(ctx, parent context.Context, q call, timeout time.Duration
 			args[name] = append(args[name], values...)
 		}
 	}
+	if q.proto != nil {
+		return c.exchange(ctx, parent, q, http.MethodPost, args)
+	}
 	if !q.get {
 		args.Set("timeout", strconv.FormatFloat(max(timeout.Seconds(), 0.001), 'f', -1, 64))
 		if !c.useGet.Load() {
@@ -185,9 +191,13 @@ func (c *Client) send(ctx, parent context.Context, q call, timeout time.Duration
 func (c *Client) exchange(ctx, parent context.Context, q call, method string, args url.Values) (int, *Error) {
 	u := c.api.URL(q.path, q.part)
 	var payload io.Reader
-	if method == http.MethodPost {
+	switch {
+	case q.proto != nil:
+		payload = bytes.NewReader(q.proto)
+		u.RawQuery = args.Encode()
+	case method == http.MethodPost:
 		payload = strings.NewReader(args.Encode())
-	} else {
+	default:
 		u.RawQuery = args.Encode()
 	}
 	ctx, raw := withBody(ctx)
@@ -197,6 +207,11 @@ func (c *Client) exchange(ctx, parent context.Context, q call, method string, ar
 	}
 	if payload != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if q.proto != nil {
+			req.Header.Set("Content-Type", "application/x-protobuf")
+			req.Header.Set("Content-Encoding", "snappy")
+			req.Header.Set("X-Prometheus-Remote-Read-Version", "0.1.0")
+		}
 		// The transport may repeat the request on a connection that was closed
 		// by the server meanwhile: queries change nothing.
 		req.Header["Idempotency-Key"] = nil

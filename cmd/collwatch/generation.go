@@ -73,7 +73,7 @@ func newGeneration(
 	cfg *config.Config, log *slog.Logger, dial dialer, manager *incidents.Manager, sv *saver, blind func() (time.Time, string),
 ) (*generation, error) {
 	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log, dial: dial}
-	sources, err := sourcesOver(cfg, g.reg, dial)
+	sources, err := sourcesOver(cfg, g.reg, dial, false)
 	if err != nil {
 		return nil, err
 	}

@@ -180,7 +180,7 @@ func openPast(ctx context.Context, e *env, cfg *config.Config, f *replayFlags) (
 		if *f.config == "" {
 			return nil, usageError(fmt.Errorf("%s: --source needs the --config that has the source", f.name()))
 		}
-		sources, err := liveSources(cfg, prometheus.NewRegistry())
+		sources, err := pastSources(cfg, prometheus.NewRegistry())
 		if err != nil {
 			return nil, usageError(err)
 		}

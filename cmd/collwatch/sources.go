@@ -38,10 +38,15 @@ func clientOptions(dial dialer) []promconfig.HTTPClientOption {
 
 // liveSources makes a client for each configured source, by name.
 func liveSources(cfg *config.Config, reg prometheus.Registerer) (map[string]promapi.Querier, error) {
-	return sourcesOver(cfg, reg, nil)
+	return sourcesOver(cfg, reg, nil, false)
 }
 
-func sourcesOver(cfg *config.Config, reg prometheus.Registerer, dial dialer) (map[string]promapi.Querier, error) {
+// pastSources are liveSources for commands that read days.
+func pastSources(cfg *config.Config, reg prometheus.Registerer) (map[string]promapi.Querier, error) {
+	return sourcesOver(cfg, reg, nil, true)
+}
+
+func sourcesOver(cfg *config.Config, reg prometheus.Registerer, dial dialer, chunks bool) (map[string]promapi.Querier, error) {
 	metrics := promapi.NewMetrics(reg)
 	out := make(map[string]promapi.Querier, len(cfg.Sources))
 	for i := range cfg.Sources {
@@ -55,7 +60,7 @@ func sourcesOver(cfg *config.Config, reg prometheus.Registerer, dial dialer) (ma
 				Concurrency: s.Limits.Concurrency, RequestsPerSecond: s.Limits.RequestsPerSecond, MaxBody: s.Limits.MaxBody.Bytes(),
 				MaxPoints: int64(s.Limits.MaxPoints), Slice: s.Limits.Slice.Std(), BreakAfter: s.Limits.BreakAfter, StatsEvery: s.Limits.StatsEvery,
 			},
-			Metrics: metrics, Rand: rand.Float64,
+			Chunks: chunks, Metrics: metrics, Rand: rand.Float64,
 		})
 		if err != nil {
 			return nil, err

@@ -238,6 +238,22 @@ func (db *DB) Truncate(t time.Time) error {
 // Storage gives the storage itself, for the HTTP API on top of it.
 func (db *DB) Storage() storage.Queryable { return db.store }
 
+// Chunks gives the storage as its compressed chunks, of which a read-only one has
+// none to give.
+func (db *DB) Chunks() storage.ChunkQueryable {
+	if db.head == nil {
+		return noChunks{}
+	}
+	return db.head
+}
+
+type noChunks struct{}
+
+// ChunkQuerier implements storage.ChunkQueryable.
+func (noChunks) ChunkQuerier(_, _ int64) (storage.ChunkQuerier, error) {
+	return storage.NoopChunkedQuerier(), nil
+}
+
 // Engine gives the query engine and its parser, for the HTTP API on top of it.
 func (db *DB) Engine() (*promql.Engine, parser.Parser) { return db.engine, db.parser }
 

@@ -3,7 +3,9 @@ package realserver_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -98,14 +100,26 @@ func TestEmbeddedEqualsReal(t *testing.T) {
 	embedded, err := embedprom.OpenTSDB(data, embedprom.Options{})
 	require.NoError(t, err)
 	q := embedded.Querier()
-	exprs := []string{"m", "m[90s]", "m[1m] offset 7s", `sum by (node) (rate(m[2m]))`, `m{node=~"1|2"} * 2`, `count(m)`}
+	exprs := []string{"m", "m[90s]", "m[45m]", `m{node!="1"}[50m]`, "m[1m] offset 7s", `sum by (node) (rate(m[2m]))`, `m{node=~"1|2"} * 2`, `count(m)`}
 	times := []int64{base, base + 100_013, base + 1_500_000, base + 3_000_050, base + 3_000_200}
 	window := promapi.Window{Start: time.UnixMilli(base), End: time.UnixMilli(base + 3_600_000), Step: 30 * time.Second}
 	want := answers(t, q, exprs, times, window)
 	require.NoError(t, embedded.Close())
 
-	prom := realserver.StartPrometheus(t, "", "--storage.tsdb.path="+data)
+	prom := realserver.StartPrometheus(t, "global: {external_labels: {region: eu}}", "--storage.tsdb.path="+data)
 	require.Equal(t, want, answers(t, newClient(t, prom.URL), exprs, times, window))
+
+	// The same as chunks, by remote read.
+	chunks, err := promapi.New(promapi.Config{Name: "real", URL: prom.URL, Chunks: true, Limits: promapi.Limits{RequestsPerSecond: 1000}})
+	require.NoError(t, err)
+	defer chunks.Close()
+	require.Equal(t, want, answers(t, chunks, exprs, times, window))
+	resp, err := http.Get(prom.URL + "/metrics")
+	require.NoError(t, err)
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, errors.Join(err, resp.Body.Close()))
+	http.DefaultClient.CloseIdleConnections()
+	require.Regexp(t, `(?m)^prometheus_http_requests_total\{code="200",handler="/api/v1/read"\} ([5-9]|\d\d)$`, string(text))
 }
 
 func answers(t *testing.T, q promapi.Querier, exprs []string, times []int64, w promapi.Window) [][]string {

@@ -8,23 +8,27 @@ import (
 	"github.com/prometheus/common/promslog"
 	"github.com/prometheus/common/route"
 	"github.com/prometheus/prometheus/config"
+	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 	apiv1 "github.com/prometheus/prometheus/web/api/v1"
 
 	"github.com/collwatch/collwatch/internal/embedprom"
 )
 
-// Handler serves the API below /api/v1. The end points for queries, series and
-// labels answer; those about scraping, rules and administration answer 501.
-func Handler(db *embedprom.DB) http.Handler {
+// Handler serves the API below /api/v1. The end points for queries, series, labels
+// and remote read answer; those about scraping, rules and administration answer 501.
+// external are the labels by which the server is known to others, as name and value
+// in turn.
+func Handler(db *embedprom.DB, external ...string) http.Handler {
 	engine, parser := db.Engine()
+	cfg := config.Config{GlobalConfig: config.GlobalConfig{ExternalLabels: labels.FromStrings(external...)}}
 	api := apiv1.NewAPI(
-		engine, onlySamples{Queryable: db.Storage()}, nil, nil,
+		engine, samplesAndChunks{db.Storage(), db.Chunks()}, nil, nil,
 		nil, nil, nil,
-		func() config.Config { return config.Config{} },
+		func() config.Config { return cfg },
 		nil, apiv1.GlobalURLOptions{},
 		func(h http.HandlerFunc) http.HandlerFunc { return h },
-		nil, "", false, false, 0, promslog.NewNopLogger(), nil, 0, 0, 0, false, nil, nil, nil, nil, nil, nil, nil, nil,
+		nil, "", false, false, 0, promslog.NewNopLogger(), nil, 5e7, 10, 1<<20, false, nil, nil, nil, nil, nil, nil, nil, nil,
 		false, nil, false, false, false, 5*time.Minute, false, false, nil, nil,
 		apiv1.OpenAPIOptions{}, parser, false, 2*time.Minute,
 	)
@@ -41,18 +45,14 @@ func Handler(db *embedprom.DB) http.Handler {
 
 func served(path string) bool {
 	switch path {
-	case "query", "query_range", "series", "labels", "format_query", "parse_query":
+	case "query", "query_range", "read", "series", "labels", "format_query", "parse_query":
 		return true
 	}
 	return strings.HasPrefix(path, "label/")
 }
 
-// onlySamples has no chunks, which only remote read asks for.
-type onlySamples struct {
+// samplesAndChunks is a storage for queries and for remote read.
+type samplesAndChunks struct {
 	storage.Queryable
-}
-
-// ChunkQuerier implements storage.ChunkQueryable.
-func (onlySamples) ChunkQuerier(_, _ int64) (storage.ChunkQuerier, error) {
-	return storage.NoopChunkedQuerier(), nil
+	storage.ChunkQueryable
 }
