@@ -26,6 +26,7 @@ type alert struct {
 	generator   string
 	starts      time.Time
 	ends        time.Time // zero while it fires
+	over        time.Time // when it ended, whatever the clock said since
 	version     uint64
 	// until bounds the life of an alert that only an evaluating daemon may
 	// keep alive; zero is no bound.
@@ -46,7 +47,8 @@ func Fingerprint(labels map[string]string) string {
 }
 
 // desired returns what Alertmanager should know of the incidents, by
-// fingerprint. Where two incidents share one, the younger counts.
+// fingerprint. Where two incidents share one, what fires counts, else the
+// younger.
 func desired(live, ended []incidents.Incident, r *incidents.Renderer) map[string]*alert {
 	all := slices.Concat(ended, live)
 	slices.SortStableFunc(all, func(a, b incidents.Incident) int {
@@ -60,14 +62,17 @@ func desired(live, ended []incidents.Incident, r *incidents.Renderer) map[string
 		}
 		annotations := r.Annotations(inc)
 		put := func(labels map[string]string, ends time.Time) {
-			if !ends.IsZero() && ends.Before(inc.FiredAt) { // the clock stepped back meanwhile
+			over := ends
+			if !ends.IsZero() && ends.Before(inc.FiredAt) { // in a former life, or the clock stepped back
 				ends = inc.FiredAt
 			}
 			a := &alert{
 				fingerprint: Fingerprint(labels), incident: inc.ID, labels: labels, annotations: annotations,
-				generator: r.IncidentURL(inc), starts: inc.FiredAt, ends: ends, version: inc.Version,
+				generator: r.IncidentURL(inc), starts: inc.FiredAt, ends: ends, over: over, version: inc.Version,
 			}
-			out[a.fingerprint] = a
+			if old := out[a.fingerprint]; old == nil || old.resolved() || !a.resolved() {
+				out[a.fingerprint] = a
+			}
 		}
 		for _, raise := range inc.Raises {
 			put(inc.LabelsAt(raise.From), raise.At)

@@ -60,11 +60,11 @@ func TestTransientAnswers(t *testing.T) {
 		"redirect":               {header("Location", "http://evil/", 302, ""), redirect, 0, time.Minute},
 		"unauthorised":           {status(401, "no"), auth, time.Minute, 2 * time.Minute},
 		"forbidden":              {status(403, "no"), auth, time.Minute, 2 * time.Minute},
-		"not found":              {status(404, "no"), config, 5 * time.Minute, 6 * time.Minute},
-		"API v1":                 {status(410, "gone"), config, 5 * time.Minute, 6 * time.Minute},
-		"content type":           {status(415, ""), config, 5 * time.Minute, 6 * time.Minute},
+		"not found":              {status(404, "no"), config, 2 * time.Minute, 3 * time.Minute},
+		"API v1":                 {status(410, "gone"), config, 2 * time.Minute, 3 * time.Minute},
+		"content type":           {status(415, ""), config, 2 * time.Minute, 3 * time.Minute},
 		"retry after":            {header("Retry-After", "90", 429, ""), overload, 90 * time.Second, 2 * time.Minute},
-		"retry after for a year": {header("Retry-After", "31536000", 503, ""), overload, 5 * time.Minute, 6 * time.Minute},
+		"retry after for a year": {header("Retry-After", "31536000", 503, ""), overload, 2 * time.Minute, 3 * time.Minute},
 		"retry at a date": {func(w http.ResponseWriter, _ *http.Request, _ models.PostableAlerts) bool {
 			w.Header().Set("Retry-After", time.Now().Add(2*time.Minute).UTC().Format(http.TimeFormat))
 			w.WriteHeader(503)
@@ -73,7 +73,7 @@ func TestTransientAnswers(t *testing.T) {
 		"overloaded":    {status(503, ""), overload, 0, time.Minute},
 		"server error":  {status(500, `"provider"`), transport, 0, time.Minute},
 		"bad gateway":   {status(502, "<html>"), transport, 0, time.Minute},
-		"teapot":        {status(418, ""), config, 5 * time.Minute, 6 * time.Minute},
+		"teapot":        {status(418, ""), config, 2 * time.Minute, 3 * time.Minute},
 		"unknown 6xx":   {status(600, ""), transport, 0, time.Minute},
 		"garbage error": {header("Content-Type", "application/json", 500, "{{{"), transport, 0, time.Minute},
 	} {
@@ -163,7 +163,7 @@ func TestPartly400(t *testing.T) {
 				n++
 			}
 		}
-		require.Equal(t, 2, n, "refused until it changes")
+		require.Equal(t, 3, n, "alone, and seldom")
 		vs := hosts(8)
 		vs[3].Severity = diagnosis.Critical
 		f.set(func() { f.answer = nil })

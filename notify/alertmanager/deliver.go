@@ -88,6 +88,7 @@ func (m *member) exponential() time.Duration {
 
 // rest leaves the member alone and says so, once.
 func (m *member) rest(r reason, d time.Duration, err error) {
+	d = min(d, m.opts.longestWait())
 	m.backoff = m.opts.Now().Add(d)
 	if m.health.sick(r, m.opts.Now(), err) {
 		m.log.Error("alertmanager does not take alerts", "reason", string(r), "err", err, "next_try_in", d.Round(time.Millisecond))
@@ -114,6 +115,10 @@ func (m *member) acknowledge(alerts []*alert) {
 		}
 		it.known = &delivery{At: now, Version: a.version, Resolved: a.resolved()}
 		it.failed, it.yielded = false, false
+		if it.refused != 0 {
+			it.refused = 0
+			m.health.unset("refused")
+		}
 		touched[a.incident] = true
 	}
 	records := m.recordsLocked(touched)
@@ -165,11 +170,20 @@ func (m *member) countRetries(alerts []*alert) {
 	m.m.retried.WithLabelValues(m.name).Add(float64(n))
 }
 
-// refuse remembers that the member does not want this version.
+// refuse remembers that the member does not want this version. It is told of it
+// again, alone and seldom: an alert that it took before would lapse otherwise,
+// and what refused it may have been a proxy.
 func (m *member) refuse(a *alert, r reason, err error) {
-	m.m.dropped.WithLabelValues(m.name, string(r)).Inc()
-	m.eachItem([]*alert{a}, func(it *item) { it.refused = a.version + 1 })
+	again := false
+	m.eachItem([]*alert{a}, func(it *item) {
+		again = it.refused == a.version+1
+		it.refused, it.retry = a.version+1, m.opts.Now().Add(m.opts.longestWait())
+	})
 	m.health.refused(a, err)
+	if again {
+		return
+	}
+	m.m.dropped.WithLabelValues(m.name, string(r)).Inc()
 	m.log.Error("alert refused", "incident", a.incident, "alertname", a.labels["alertname"], "reason", string(r), "err", err)
 }
 

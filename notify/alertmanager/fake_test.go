@@ -34,6 +34,7 @@ type fake struct {
 	// fingerprint to state for GET.
 	silenced, inhibited, muted map[string][]string
 	noMutedBy                  bool
+	ungrouped                  bool // nothing is dispatched yet
 	version                    string
 	silences                   map[string]*models.PostableSilence
 	expired                    []string
@@ -76,6 +77,8 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.post(w, r)
 	case path == "alerts":
 		f.json(w, f.gettable(false))
+	case path == "alerts/groups" && f.ungrouped:
+		f.json(w, []any{})
 	case path == "alerts/groups":
 		f.json(w, []any{map[string]any{"labels": map[string]string{}, "receiver": map[string]string{"name": "x"}, "alerts": f.gettable(!f.noMutedBy)}})
 	case path == "silences" && r.Method == http.MethodPost:

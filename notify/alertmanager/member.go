@@ -40,7 +40,7 @@ func newMember(name string, t Target, dial DialFunc, o *Options, m *metrics) (*m
 	return &member{
 		name: name, opts: o, client: c, m: m, log: o.Logger.With("target", name),
 		wake: make(chan struct{}, 1), limit: o.BatchSize,
-		pending: pending{resend: o.ResendDelay, repeat: o.ResolveRepeat, items: map[string]*item{}},
+		pending: pending{resend: o.ResendDelay, repeat: o.ResolveRepeat, trying: o.longestWait(), items: map[string]*item{}},
 	}, nil
 }
 
@@ -86,12 +86,13 @@ const idle = time.Minute
 func (m *member) flush(ctx context.Context) time.Duration {
 	for {
 		now := m.opts.Now()
-		if wait := m.backoff.Sub(now); wait > 0 && wait <= configWait { // longer: the clock stepped back
+		if wait := m.backoff.Sub(now); wait > 0 && wait <= m.opts.longestWait() { // longer: the clock stepped back
 			return wait
 		}
 		m.mu.Lock()
 		groups, next := m.pending.take(now)
 		repeats := m.pending.repeats(groups)
+		alerts, _ := m.pending.batch(groups, m.limit)
 		m.mu.Unlock()
 		if since := now.Sub(m.looked); repeats && (since < 0 || since >= m.opts.ResendDelay/2) {
 			m.looked = now
@@ -104,7 +105,6 @@ func (m *member) flush(ctx context.Context) time.Duration {
 			}
 			return min(max(next.Sub(now), time.Millisecond), idle)
 		}
-		alerts, _ := batch(groups, m.limit)
 		if !m.deliver(ctx, alerts) {
 			if ctx.Err() != nil {
 				return 0
@@ -126,7 +126,9 @@ func (m *member) drain(ctx context.Context) {
 	}
 	for len(groups) > 0 && ctx.Err() == nil {
 		var alerts []*alert
-		alerts, groups = batch(groups, m.limit)
+		m.mu.Lock()
+		alerts, groups = m.pending.batch(groups, m.limit)
+		m.mu.Unlock()
 		if !m.deliver(ctx, alerts) {
 			break
 		}
@@ -141,7 +143,7 @@ func (m *member) post(ctx context.Context, alerts []*alert) (reason, *answer, er
 	}
 	now := m.client.clock()
 	skew := m.client.clockSkew()
-	keep := 4 * max(m.opts.Interval, m.opts.ResendDelay)
+	keep := m.opts.keep()
 	posted := make(models.PostableAlerts, len(alerts))
 	for i, a := range alerts {
 		shifted := *a

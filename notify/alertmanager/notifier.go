@@ -105,7 +105,7 @@ func (n *Notifier) addMeta(want map[string]*alert, a *alert) {
 
 // heartbeat always fires, for a dead man's switch.
 func (n *Notifier) heartbeat(now time.Time) *alert {
-	until := now.Add(4 * max(n.opts.Interval, n.opts.ResendDelay))
+	until := now.Add(n.opts.keep())
 	labels := n.metaLabels("CollwatchHeartbeat", "heartbeat", "info")
 	return &alert{labels: labels, starts: n.started, until: until, annotations: map[string]string{
 		"summary": "collwatch is running",

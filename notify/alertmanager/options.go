@@ -127,6 +127,14 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// keep is how long an alert that fires stays alive without being repeated.
+func (o *Options) keep() time.Duration { return 4 * max(o.Interval, o.ResendDelay) }
+
+// longestWait bounds every pause, whatever the answer was and asks for: what was
+// acknowledged a repetition ago must be repeated before it lapses, or a proxy's
+// bad minute would look like the recovery of everything.
+func (o *Options) longestWait() time.Duration { return o.keep() / 2 }
+
 func orElse[T comparable](p *T, v T) {
 	var zero T
 	if *p == zero {

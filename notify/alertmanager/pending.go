@@ -20,8 +20,10 @@ type delivery struct {
 type item struct {
 	alert *alert
 	known *delivery // nil: nothing
-	// refused is the version plus one that the member refused for good.
+	// refused is the version plus one that the member refused, retry when it is
+	// asked once more: whoever refuses may be a proxy in a bad minute.
 	refused uint64
+	retry   time.Time
 	failed  bool // the last attempt failed: the next is a retry
 	missing int  // read-backs in a row that did not find it
 	// yielded says that another daemon fired the alert after our resolve: it
@@ -34,7 +36,9 @@ type item struct {
 // waiting nor deliver what is stale.
 type pending struct {
 	resend, repeat time.Duration
-	items          map[string]*item
+	// trying is how long a refused alert rests.
+	trying time.Duration
+	items  map[string]*item
 }
 
 // set replaces what the member should know.
@@ -64,10 +68,20 @@ func (p *pending) set(want map[string]*alert, restored func(*alert) *delivery) {
 func (p *pending) due(it *item, now time.Time) (at time.Time, ok bool) {
 	a := it.alert
 	switch {
-	case it.refused == a.version+1, !a.until.IsZero() && now.After(a.until):
+	case !a.until.IsZero() && now.After(a.until):
 		return at, false
+	case it.refused == a.version+1:
+		if it.retry.Sub(now) > p.trying { // the clock stepped back
+			return now, true
+		}
+		return it.retry, true
 	case it.yielded && a.resolved():
 		return at, false
+	case it.known != nil && it.known.Resolved && a.resolved() && !it.known.At.Before(a.over):
+		// It is over and the member knows: that the incident went on changing,
+		// under a higher severity, is no news about this alert.
+	case it.known == nil && a.resolved() && now.After(a.over.Add(p.repeat)):
+		return at, false // a member that is new never heard that it fired
 	case it.known == nil, it.known.Version != a.version, it.known.Resolved != a.resolved():
 		return at, true
 	}
@@ -75,15 +89,18 @@ func (p *pending) due(it *item, now time.Time) (at time.Time, ok bool) {
 	if it.known.At.After(now) { // the clock stepped back since
 		at = now
 	}
-	return at, !a.resolved() || !at.After(a.ends.Add(p.repeat))
+	return at, !a.resolved() || !at.After(a.over.Add(p.repeat))
 }
 
 // take returns groups of alerts that are due, those of one incident together,
-// changes before repetitions, and the time of the next one that is not.
+// changes before repetitions and what fires before what is over, since one may
+// replace the other, and the time of the next one that is not. What was refused
+// comes last.
 func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
 	type group struct {
-		alerts []*alert
-		change bool
+		alerts  []*alert
+		change  bool
+		refused bool
 	}
 	byIncident := map[string]*group{}
 	for _, it := range p.items {
@@ -103,6 +120,7 @@ func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
 			}
 			g.alerts = append(g.alerts, it.alert)
 			g.change = g.change || at.IsZero()
+			g.refused = g.refused || it.refused == it.alert.version+1
 		}
 	}
 	sorted := make([]*group, 0, len(byIncident))
@@ -115,7 +133,8 @@ func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
 		sorted = append(sorted, g)
 	}
 	slices.SortFunc(sorted, func(a, b *group) int {
-		return cmp.Or(order.Bools(b.change, a.change), a.alerts[0].starts.Compare(b.alerts[0].starts),
+		return cmp.Or(order.Bools(a.refused, b.refused), order.Bools(b.change, a.change),
+			order.Bools(a.alerts[0].resolved(), b.alerts[0].resolved()), a.alerts[0].starts.Compare(b.alerts[0].starts),
 			cmp.Compare(a.alerts[0].fingerprint, b.alerts[0].fingerprint))
 	})
 	for _, g := range sorted {
@@ -124,13 +143,21 @@ func (p *pending) take(now time.Time) (groups [][]*alert, next time.Time) {
 	return groups, next
 }
 
-// batch takes groups from the front until a request is full.
-func batch(groups [][]*alert, limit int) (now []*alert, rest [][]*alert) {
-	for len(groups) > 0 && (len(now) == 0 || len(now)+len(groups[0]) <= limit) {
+// batch takes groups from the front until a request is full. What was refused
+// goes alone: it would cost the others their request.
+func (p *pending) batch(groups [][]*alert, limit int) (now []*alert, rest [][]*alert) {
+	for len(groups) > 0 && (len(now) == 0 || len(now)+len(groups[0]) <= limit && !p.refused(groups[0])) {
 		now = append(now, groups[0]...)
 		groups = groups[1:]
 	}
 	return now, groups
+}
+
+func (p *pending) refused(group []*alert) bool {
+	return slices.ContainsFunc(group, func(a *alert) bool {
+		it := p.items[a.fingerprint]
+		return it != nil && it.refused == a.version+1
+	})
 }
 
 // repeats says that a resolve which the member acknowledged is among groups.

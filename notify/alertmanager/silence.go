@@ -92,13 +92,18 @@ func (n *Notifier) Silence(ctx context.Context, r SilenceRequest) (Silence, erro
 	return Silence{}, err
 }
 
-// Expire ends a silence on the first member that answers. One that is gone
-// already is no error.
+// Expire ends a silence on the first member that knows it. One that is gone
+// everywhere is no error; while a member cannot be asked it may have it, as the
+// only one of a torn cluster, and go on to silence.
 func (n *Notifier) Expire(ctx context.Context, id string) error {
 	err := errNoTarget
-	for _, m := range n.present() {
-		if err = m.client.expireSilence(ctx, id); err == nil {
+	for i, m := range n.present() {
+		there, failed := m.client.expireSilence(ctx, id)
+		switch {
+		case there:
 			return nil
+		case i == 0 || failed != nil:
+			err = failed
 		}
 	}
 	return err
@@ -145,16 +150,17 @@ func (c *client) createSilence(ctx context.Context, r SilenceRequest) (out Silen
 	return out, err
 }
 
-func (c *client) expireSilence(ctx context.Context, id string) error {
+// expireSilence ends a silence and says whether the member knew it.
+func (c *client) expireSilence(ctx context.Context, id string) (there bool, err error) {
 	_, a, err := c.call(ctx, func(ctx context.Context) error {
 		p := silenceapi.NewDeleteSilenceParamsWithContext(ctx).WithSilenceID(strfmt.UUID(id)).WithTimeout(c.timeout)
 		_, err := c.api.Silence.DeleteSilence(p)
 		return err
 	})
 	if a.status == 404 {
-		return nil
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 func (c *client) silence(ctx context.Context, id string) (out Silence, err error) {

@@ -190,8 +190,8 @@ func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State,
 			}
 		}
 	}
-	for fp := range states {
-		if !grouped[fp] {
+	for fp, s := range states {
+		if !grouped[fp] && !s.Suppressed() {
 			delete(states, fp) // in no group yet: mute times cannot be known
 		}
 	}

@@ -112,6 +112,7 @@ func TestSilenceEndsWithTheIncident(t *testing.T) {
 		require.Equal(t, []string{s.ID}, f.expired)
 		r.tick(10)
 		require.Len(t, f.expired, 1, "once")
+		dead.set(func() { dead.down = false })
 		require.NoError(t, r.n.Expire(t.Context(), s.ID), "gone already is fine")
 	})
 }
