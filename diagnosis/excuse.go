@@ -132,7 +132,9 @@ func (c *Case) members(s stage) []signals.Entity {
 	}
 	out := make([]signals.Entity, 0, len(ports))
 	for _, p := range ports {
-		if p.Compute {
+		// What is not read of a switch is not known to be sick; of a rail, which
+		// reaches everywhere, the part that is read speaks.
+		if p.Compute && (s.leaf != "" || !c.opts.Unread[p.Host]) {
 			out = append(out, nicEntity(p.Host, p.Device))
 		}
 	}

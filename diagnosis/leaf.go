@@ -89,7 +89,7 @@ func (c *Case) sickShare(sick []signals.Entity, not stage) float64 {
 	total, outside := 0, 0
 	for _, s := range c.stagesLike(not) {
 		for _, nic := range c.members(s) {
-			if !inside[nic] {
+			if !inside[nic] && !c.opts.Unread[nic.Host] {
 				total++
 			}
 		}

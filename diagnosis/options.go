@@ -47,6 +47,9 @@ type Options struct {
 	ThrottleClock, ThrottleCritical float64
 	// Disabled are classes that are not concluded.
 	Disabled map[Class]bool
+	// Unread are hosts whose series nobody looks at here: they are neither well nor
+	// sick, but count where shares of all hosts are meant.
+	Unread map[string]bool
 	// Shard is the part of the cluster that is judged here.
 	Shard Shard
 	// Xid overrides the class of single Xid codes.

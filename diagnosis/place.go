@@ -122,8 +122,16 @@ func (c *Case) Lead(h *Hypothesis, thing signals.Entity) {
 }
 
 // Hosts lists all hosts that the tick knows of: those of the jobs and those of
-// findings. It is the base of shares.
-func (c *Case) Hosts() int { return c.memory.hostCount() }
+// findings, and those that are not looked at. It is the base of shares.
+func (c *Case) Hosts() int {
+	n := c.memory.hostCount()
+	for h := range c.opts.Unread {
+		if _, known := c.memory.hosts[h]; !known {
+			n++
+		}
+	}
+	return n
+}
 
 func nicEntity(host, device string) signals.Entity {
 	return signals.Entity{Kind: signals.KindNIC, Host: host, Device: device}

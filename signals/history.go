@@ -200,7 +200,7 @@ func (h *history) send(begin time.Time) {
 // range query gives one for each tick.
 func (h *history) ask(q *query, begin, end time.Time) error {
 	if q.plain() {
-		expr := q.family.query(q.names, h.r.opts.Selector, end.Sub(begin)+q.window)
+		expr := q.family.query(q.names, q.selector, end.Sub(begin)+q.window)
 		return q.src.q.Instant(h.ctx, expr, end, &q.coming.res)
 	}
 	w := promapi.Window{Start: begin.Add(h.step), End: end, Step: h.step}
@@ -242,7 +242,7 @@ func (h *history) look(from time.Time) {
 		for _, q := range h.r.queries {
 			if q.src == s && q.plain() {
 				mine, back = append(mine, q), max(back, q.window)
-				selectors = append(selectors, q.family.selector(q.names, h.r.opts.Selector))
+				selectors = append(selectors, q.family.selector(q.names, q.selector))
 			}
 		}
 		if len(mine) == 0 {

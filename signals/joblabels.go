@@ -9,9 +9,18 @@ import (
 // order: whoever looks for a job's series must look at all of them, because
 // relations name a job by other labels than collectives do.
 func JobLabels() []string {
-	out := podJobLabels()
+	return labelsOf(podJobLabels(), func(c Columns) string { return c.Job })
+}
+
+// HostLabels lists the labels that name a host in any dialect, in alphabetical
+// order.
+func HostLabels() []string {
+	return labelsOf(nil, func(c Columns) string { return c.Host })
+}
+
+func labelsOf(out []string, column func(Columns) string) []string {
 	add := func(c Columns) {
-		for _, l := range strings.FieldsFunc(c.Job, func(r rune) bool { return r == '|' || r == '+' }) {
+		for _, l := range strings.FieldsFunc(column(c), func(r rune) bool { return r == '|' || r == '+' }) {
 			if l != "-" {
 				out = append(out, l)
 			}

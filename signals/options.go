@@ -59,6 +59,11 @@ type Options struct {
 	// Known are jobs of an earlier run, so that FirstSeen survives a restart.
 	Known []JobMark
 
+	// Far are targets, as the server's label "instance" has them, whose series are
+	// left out of a family: hosts that have nothing to do with what is asked. What
+	// is not known to be far is asked.
+	Far map[string][]string
+
 	// ReadAhead reads history in larger chunks, and one while the one before it
 	// is looked at: for commands, which may take the memory that a daemon which
 	// starts should not.

@@ -70,6 +70,7 @@ type query struct {
 	pieces []piece // of history only: what this tick sees of res
 
 	expr     string
+	selector string // added to that of the family
 	window   time.Duration
 	okAt     time.Time // last success
 	downFrom time.Time
@@ -125,8 +126,8 @@ func (r *Reader) plan() {
 			if len(mine) == 0 {
 				continue
 			}
-			q := &query{family: f, src: r.sources[name], custom: -1, names: mine, window: r.window0(f)}
-			q.expr = f.query(mine, r.opts.Selector, q.window)
+			q := &query{family: f, src: r.sources[name], custom: -1, names: mine, window: r.window0(f), selector: r.opts.near(f.name)}
+			q.expr = f.query(mine, q.selector, q.window)
 			r.queries = append(r.queries, q)
 		}
 	}
@@ -205,7 +206,7 @@ func (r *Reader) exprAt(q *query, at time.Time) string {
 	if need <= q.window || !at.After(q.okAt) {
 		return q.expr
 	}
-	return q.family.query(q.names, r.opts.Selector, min(need.Round(time.Minute)+time.Minute, r.opts.MaxWindow))
+	return q.family.query(q.names, q.selector, min(need.Round(time.Minute)+time.Minute, r.opts.MaxWindow))
 }
 
 // note remembers how a query ended.

@@ -24,6 +24,7 @@ type options struct {
 	diagnosis diagnosis.Options
 	incidents incidents.Options
 	renderer  incidents.Renderer
+	hosts     int // that exist, if more than are read
 }
 
 // assembleOptions maps the configuration to each package's own settings.
@@ -83,7 +84,7 @@ func assembleWith(opts *options, cfg *config.Config, sources map[string]promapi.
 		return nil, fmt.Errorf("signals: %w", err)
 	}
 	a.fabric = topology.NewStore(opts.topology)
-	opts.incidents.FleetSize = a.fabric.Hosts
+	opts.incidents.FleetSize = func() int { return max(a.fabric.Hosts(), opts.hosts) }
 	a.outages = newOutages(cfg)
 	opts.incidents.Maintenance = a.outages.list.Reason
 	var after func(*diagnosis.Result)

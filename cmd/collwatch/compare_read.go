@@ -74,26 +74,47 @@ func readStep(s span, dump time.Duration) time.Duration {
 	return min((step+grid-1)/grid*grid, 5*time.Minute)
 }
 
-// readRecord reads a span into a record.
+// readRecord reads a span into a record: of a job the series of its own hosts, where
+// the cluster has many others.
 func readRecord(ctx context.Context, cfg *config.Config, p *past, o operand, bar *progress) (*compare.Record, error) {
-	s := o.span
 	opts, err := signalOptions(cfg)
 	if err != nil {
 		return nil, usageError(err)
 	}
 	only(&opts, compare.Signals())
-	step := readStep(s, opts.Dump)
-	opts.Interval, opts.ReadAhead = step, true
+	opts.Interval = readStep(o.span, opts.Dump)
+	if o.job == "" || o.span.to.Sub(o.span.from) < worthSurvey {
+		return readHosts(ctx, opts, p, o, nil, bar)
+	}
+	around, err := survey(ctx, opts, topologyOptions(cfg), p, o.job, o.span)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o, err)
+	}
+	for {
+		rec, err := readHosts(ctx, opts, p, o, around.leave(around.of(o.job), 0, maxFar(cfg)), bar)
+		if !around.met(err) {
+			return rec, err
+		}
+	}
+}
+
+// readHosts is readRecord without what may be left out.
+func readHosts(ctx context.Context, opts signals.Options, p *past, o operand, left *leftOut, bar *progress) (*compare.Record, error) {
+	s := o.span
+	if left != nil {
+		opts.Far = left.far
+	}
+	opts.ReadAhead = true
 	r, err := signals.NewReader(opts, p.sources)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("signals: %w", err))
 	}
-	c := compare.NewCollector(compare.Options{Source: o.String(), Job: o.job, Dump: opts.Dump, Window: 2 * step, From: s.from, Starts: s.starts})
+	c := compare.NewCollector(compare.Options{Source: o.String(), Job: o.job, Dump: opts.Dump, Window: 2 * opts.Interval, From: s.from, Starts: s.starts})
 	bar.begin("reading "+o.String(), s)
-	err = r.WarmUp(ctx, s.from, s.to, step, func(snap *signals.Snapshot) error {
+	err = r.WarmUp(ctx, s.from, s.to, opts.Interval, func(snap *signals.Snapshot) error {
 		c.Observe(snap)
 		bar.at(snap.Time)
-		return nil
+		return left.strays(o.job, snap.Jobs)
 	})
 	bar.end()
 	if err != nil {

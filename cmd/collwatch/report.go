@@ -113,19 +113,47 @@ func reportStep(s span, configured, asked time.Duration) time.Duration {
 	return (step + grid - 1) / grid * grid
 }
 
-// makeReport replays the engine over the span and looks over its shoulder.
+// makeReport reads what the page needs of the cluster. Hosts that the job turns out
+// to use, though nobody knew, are near: then it reads once more.
 func makeReport(ctx context.Context, cfg *config.Config, p *past, job string, s span, bar *progress) (*report.Report, error) {
 	opts, err := assembleOptions(cfg)
 	if err != nil {
 		return nil, usageError(err)
 	}
+	if s.to.Sub(s.from) < worthSurvey {
+		return readReport(ctx, cfg, p, job, s, nil, bar)
+	}
+	around, err := survey(ctx, opts.signals, opts.topology, p, job, s)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		r, err := readReport(ctx, cfg, p, job, s, around.leave(around.around(job), elsewhere, maxFar(cfg)), bar)
+		if !around.met(err) {
+			return r, err
+		}
+	}
+}
+
+// readReport replays the engine over the span and looks over its shoulder.
+func readReport(ctx context.Context, cfg *config.Config, p *past, job string, s span, left *leftOut, bar *progress) (*report.Report, error) {
+	opts, err := assembleOptions(cfg)
+	if err != nil {
+		return nil, usageError(err)
+	}
 	opts.signals.ReadAhead = true
+	if left != nil {
+		opts.signals.Far, opts.diagnosis.Unread, opts.hosts = left.far, left.unread, left.hosts
+	}
 	a, err := assembleWith(opts, cfg, p.sources, nil)
 	if err != nil {
 		return nil, usageError(err)
 	}
 	step := cfg.Global.Interval.Std()
 	c := report.NewCollector(job, s.from, s.to, cfg.Signals.Dump.Std(), step)
+	if left != nil {
+		c.Read(left.hosts-len(left.unread), left.hosts)
+	}
 	if begin := s.from.Add(-cfg.Global.WarmUp.Std()); !s.starts && begin.Before(s.from) && !p.first.IsZero() && p.first.Before(s.from) {
 		if begin.Before(p.first) {
 			begin = p.first
@@ -146,26 +174,36 @@ func makeReport(ctx context.Context, cfg *config.Config, p *past, job string, s 
 		for i := range t.Events {
 			seen[t.Events[i].Incident.ID] = t.Events[i].Incident
 		}
-		return nil
+		return left.strays(job, t.Snapshot.Jobs)
 	})
 	bar.end()
 	if err != nil {
 		return nil, err
 	}
 	for _, inc := range seen {
-		if concerns(&inc, job) {
+		if concerns(&inc, job, left) {
 			c.Add(pageIncident(&inc, &a.opts.renderer))
 		}
 	}
 	return c.Report(), nil
 }
 
-// concerns says that an incident harmed the job, or harmed no job in particular.
-func concerns(i *incidents.Incident, job string) bool {
+// concerns says that an incident harmed the job, or harmed no job in particular. Of
+// the latter those on hosts elsewhere are left out where most hosts are.
+func concerns(i *incidents.Incident, job string, left *leftOut) bool {
 	if i.Verdict.Job == job || slices.Contains(i.Jobs, job) {
 		return true
 	}
-	return i.Verdict.Job == "" && len(i.Jobs) == 0
+	if i.Verdict.Job != "" || len(i.Jobs) > 0 {
+		return false
+	}
+	hosts := slices.Clone(i.Verdict.Hosts)
+	for _, s := range slices.Concat(i.Verdict.Suspects, i.Verdict.Candidates) {
+		if s.Node != "" {
+			hosts = append(hosts, s.Node)
+		}
+	}
+	return left == nil || len(hosts) == 0 || slices.ContainsFunc(hosts, func(h string) bool { return left.near[h] })
 }
 
 func pageIncident(i *incidents.Incident, r *incidents.Renderer) report.Incident {

@@ -62,6 +62,9 @@ func (c *Collector) Observe(s *signals.Snapshot) {
 	c.inner.Observe(s)
 }
 
+// Read notes of how many hosts of a cluster series were read at all.
+func (c *Collector) Read(hosts, of int) { c.r.HostsRead, c.r.HostsKnown = hosts, of }
+
 // Failed notes an evaluation that concluded nothing.
 func (c *Collector) Failed() { c.r.FailedTicks++ }
 

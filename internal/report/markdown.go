@@ -59,6 +59,9 @@ func (r *Report) headline() string {
 			parts = append(parts, s.name+" "+s.v)
 		}
 	}
+	if r.HostsKnown > r.HostsRead {
+		parts = append(parts, fmt.Sprintf("read: %d of %d hosts of the cluster, the others have nothing to do with it", r.HostsRead, r.HostsKnown))
+	}
 	if r.FailedTicks > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d evaluations failed", r.FailedTicks, r.Ticks))
 	}

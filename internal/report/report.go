@@ -24,10 +24,14 @@ type Incident struct {
 
 // Report is what there is to say about one job.
 type Report struct {
-	Job             string
-	Name, User      string
-	From, To        time.Time
-	Hosts, GPUs     int
+	Job         string
+	Name, User  string
+	From, To    time.Time
+	Hosts, GPUs int
+	// HostsRead is how many of the HostsKnown of the cluster were looked at: those of
+	// the job, those around, and some elsewhere. Zero if all were.
+	HostsRead, HostsKnown int
+
 	Record          *compare.Record
 	Costs           []Cost
 	Health          []Point
