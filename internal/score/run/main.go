@@ -1,9 +1,9 @@
-// Command run measures the daemon on simulated clusters and on recordings, and
-// writes the result.
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -70,6 +70,9 @@ func run(args []string, stderr io.Writer) int {
 }
 
 func measure(ctx context.Context, s settings, stderr io.Writer) error {
+	if err := writable(s.out); err != nil {
+		return err
+	}
 	failures := io.Discard
 	if s.failures != "" {
 		f, err := os.Create(s.failures)
@@ -79,19 +82,13 @@ func measure(ctx context.Context, s settings, stderr io.Writer) error {
 		defer func() { _ = f.Close() }()
 		failures = f
 	}
-	path := s.results
-	if path == "" {
-		path = os.DevNull
-	}
-	ledger, err := score.OpenLedger(path, s.code)
+	ledger, err := score.OpenLedger(cmp.Or(s.results, os.DevNull), s.code)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = ledger.Close() }()
 
-	cases := slices.Concat(score.Cases(s.seeds), score.Days(s.days), score.Ablations(s.ablation, s.telemetries))
-	slices.SortStableFunc(cases, func(a, b score.Case) int { return a.Round - b.Round })
-	cases = pick(cases, s.only)
+	cases := planned(s)
 	page := score.Page{Command: s.command, Code: s.code, Planned: len(cases)}
 	put := func(r score.Record) {
 		page.Add(r)
@@ -123,15 +120,36 @@ func measure(ctx context.Context, s settings, stderr io.Writer) error {
 	if page.Real, err = score.Recordings(); err != nil {
 		return err
 	}
-	f, err := os.Create(s.out)
+	return write(s.out, &page)
+}
+
+// planned are the runs that were asked for, the first rounds of all scenarios
+// first.
+func planned(s settings) []score.Case {
+	cases := slices.Concat(score.Cases(s.seeds), score.Days(s.days), score.Ablations(s.ablation, s.telemetries))
+	slices.SortStableFunc(cases, func(a, b score.Case) int { return a.Round - b.Round })
+	return pick(cases, s.only)
+}
+
+// writable opens the page and leaves it as it is: a night of work must not end in
+// one that cannot be written.
+func writable(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // a page to be read by others
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
-	if err := page.Write(f); err != nil {
-		_ = f.Close()
+	return f.Close()
+}
+
+func write(path string, page *score.Page) error {
+	f, err := os.Create(path)
+	if err != nil {
 		return fmt.Errorf("result: %w", err)
 	}
-	return f.Close()
+	if err := errors.Join(page.Write(f), f.Close()); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	return nil
 }
 
 func pick(cases []score.Case, only string) []score.Case {
