@@ -24,6 +24,9 @@ func baselineCommand(app *kingpin.Application) (string, action) {
 		if err != nil {
 			return usageError(fmt.Errorf("baseline save: %w", err))
 		}
+		if err := checkOut(*file); err != nil {
+			return fmt.Errorf("baseline save: %w", err)
+		}
 		cfg, p, err := data.open(ctx, e)
 		if err != nil {
 			return err

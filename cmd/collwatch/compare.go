@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +62,9 @@ func runCompare(ctx context.Context, e *env, f *compareFlags) error {
 	if err != nil {
 		return usageError(fmt.Errorf("compare: --candidate: %w", err))
 	}
+	if err := checkOut(*f.file); err != nil {
+		return fmt.Errorf("compare: %w", err)
+	}
 	cfg, p, err := f.data.open(ctx, e)
 	if err != nil {
 		return err
@@ -98,18 +99,4 @@ func runCompare(ctx context.Context, e *env, f *compareFlags) error {
 
 var compareFormats = map[string]func(io.Writer, *compare.Result) error{
 	"text": compare.WriteText, "json": compare.WriteJSON, "junit": compare.WriteJUnit, "markdown": compare.WriteMarkdown, "html": compare.WriteHTML,
-}
-
-// output writes to a file if one is named, else to standard output. Nothing is
-// written if the text cannot be made.
-func output(e *env, file string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	if file == "" {
-		_, err := e.stdout.Write(b.Bytes())
-		return err
-	}
-	return os.WriteFile(file, b.Bytes(), 0o644) //nolint:gosec // a report to be read by others
 }

@@ -47,6 +47,9 @@ func runReport(ctx context.Context, e *env, f *reportFlags) error {
 	if within.to, err = optionalInstant(*f.to); err != nil {
 		return usageError(fmt.Errorf("report: --to: %w", err))
 	}
+	if err := checkOut(*f.file); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
 	cfg, p, err := f.data.open(ctx, e)
 	if err != nil {
 		return err

@@ -124,6 +124,11 @@ func ruleOptions(ctx context.Context, f rulesFlags) (opts rules.Options, dir str
 	if _, err := rules.FindProfile(opts.Target); err != nil {
 		return opts, "", usageError(err) // before the source is asked
 	}
+	if !opts.Single && !f.check {
+		if err := checkOutDir(dir); err != nil {
+			return opts, "", fmt.Errorf("rules generate: %w", err)
+		}
+	}
 	if sourced && cfg.Rules.OnlyCovered && !f.all {
 		sources, err := liveSources(&cfg, prometheus.NewRegistry())
 		if err != nil {
