@@ -20,7 +20,7 @@ type Global struct {
 	QueryOffset Duration `toml:"query_offset" check:"nonneg"`
 	// Address under which people reach the status pages, with a path prefix if there is one. Links in alerts and Slack messages start with it; the default is the host's name and the port listened on.
 	ExternalURL URL `toml:"external_url"`
-	// Folder for incidents and baselines. Relative paths start at the working directory.
+	// Folder for incidents and baselines. Relative paths start at the working directory. A reload does not move it, a restart does.
 	StateDir string `toml:"state_dir" check:"required"`
 	// Time between two writes of the baselines. Incidents are written at each change.
 	StateInterval Duration `toml:"state_interval" check:"positive"`

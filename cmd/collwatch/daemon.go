@@ -22,12 +22,13 @@ import (
 
 // daemon is what lives from start to end, over all reloads.
 type daemon struct {
-	path string
-	home string // where the pages are, unless the configuration says it
-	log  *slog.Logger
-	reg  *prometheus.Registry
-	sup  *supervisor
-	dial dialer
+	path     string
+	stateDir string // the folder that is locked, until the end
+	home     string // where the pages are, unless the configuration says it
+	log      *slog.Logger
+	reg      *prometheus.Registry
+	sup      *supervisor
+	dial     dialer
 
 	store   *state.Store
 	manager *incidents.Manager
@@ -44,7 +45,7 @@ type daemon struct {
 // newDaemon restores the state and builds the first generation. dial opens all
 // of its connections; nil is the system's way.
 func newDaemon(path string, cfg *config.Config, log *slog.Logger, dial dialer) (*daemon, error) {
-	d := &daemon{path: path, log: log, reg: prometheus.NewRegistry(), sup: newSupervisor(log), dial: dial, next: make(chan *generation, 1)}
+	d := &daemon{path: path, stateDir: cfg.Global.StateDir, log: log, reg: prometheus.NewRegistry(), sup: newSupervisor(log), dial: dial, next: make(chan *generation, 1)}
 	d.reg.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		versioncollector.NewCollector("collwatch"))
 	d.reloads = newReloadMetrics(d.reg)
@@ -57,7 +58,7 @@ func newDaemon(path string, cfg *config.Config, log *slog.Logger, dial dialer) (
 		return nil, errors.Join(err, d.store.Close())
 	}
 	d.blind = newBlindness(cfg.Incidents.BlindAfter.Std())
-	d.saver = &saver{store: d.store, manager: d.manager, every: cfg.Global.StateInterval.Std()}
+	d.saver = &saver{store: d.store, manager: d.manager}
 	d.store.Load(incidentsFile, incidents.Schema, func(_ int, data []byte) error { return d.manager.Restore(data) })
 	d.store.Load(jobsFile, jobsSchema, func(_ int, data []byte) error { return d.saver.restoreJobs(data) })
 	g, err := d.newGeneration(cfg)
@@ -90,7 +91,7 @@ func (d *daemon) use(g *generation) {
 	disabled := g.asm.opts.diagnosis.Disabled
 	d.manager.Configure(g.asm.opts.incidents, func(c diagnosis.Class) bool { return !disabled[c] })
 	d.refreshOutages(g)
-	d.saver.use(g.asm.learned(), g.asm.reader)
+	d.saver.use(g.asm.learned(), g.asm.reader, g.cfg.Global.StateInterval.Std())
 	d.blind.wait(g.cfg.Incidents.BlindAfter.Std())
 	d.sup.allowed.Store(int64(max(3*g.cfg.Global.Interval.Std(), time.Minute)))
 	d.reloads.success(g.cfg)

@@ -46,6 +46,10 @@ func (d *daemon) reload() error {
 		if g, err = d.newGeneration(cfg); err == nil {
 			d.replace(g)
 			d.log.Info("configuration reloaded", "file", d.path, "took", time.Since(start).Round(time.Millisecond))
+			if cfg.Global.StateDir != d.stateDir {
+				d.log.Warn("global.state_dir changes with a restart only; the state goes on in the former folder",
+					"in_use", d.stateDir, "configured", cfg.Global.StateDir)
+			}
 			return nil
 		}
 	}

@@ -43,9 +43,9 @@ type marker interface{ Marks() []signals.JobMark }
 type saver struct {
 	store   *state.Store
 	manager *incidents.Manager
-	every   time.Duration
 
 	mu        sync.Mutex
+	every     time.Duration // between two writes of the baselines
 	learned   keeper
 	reader    marker
 	jobs      []signals.JobMark // as of the last evaluation
@@ -84,11 +84,11 @@ func (s *saver) all() {
 	}
 }
 
-// use takes what learns in the running generation.
-func (s *saver) use(b keeper, r marker) {
+// use takes what learns in the running generation, and how often that is written.
+func (s *saver) use(b keeper, r marker, every time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.learned, s.reader = b, r
+	s.learned, s.reader, s.every = b, r, every
 }
 
 // known are the jobs seen so far.
