@@ -17,15 +17,19 @@ type span struct{ young, old int64 }
 // youngest and oldest file of a host are always published.
 func (r *Reader) ages() {
 	clear(r.fileAges)
+	files := r.book.firstDialect(InspectorAge)
+	age := func(dialect int, e Entity, since int64) {
+		r.plain(InspectorAge, dialect, e, r.now, math.Max(0, float64(r.now-since)/1000))
+	}
 	for i := range r.jobs.records {
 		rec := &r.jobs.records[i]
 		if rec.join != JoinHeartbeat || !rec.alive || r.over(rec.c) {
 			continue
 		}
 		if host, device, ok := r.ident.gpuOf(rec.b); ok {
-			r.age(Entity{Kind: KindGPU, Host: host, Device: device}, int64(rec.lastV*1000))
+			age(rec.dialect, Entity{Kind: KindGPU, Host: host, Device: device}, int64(rec.lastV*1000))
 		} else if rec.b != "" {
-			r.age(Entity{Kind: KindGPU, Host: r.ident.hostOf(rec.a), Device: "GPU-" + rec.b}, int64(rec.lastV*1000))
+			age(rec.dialect, Entity{Kind: KindGPU, Host: r.ident.hostOf(rec.a), Device: "GPU-" + rec.b}, int64(rec.lastV*1000))
 		}
 	}
 	for i := range r.dumps.groups {
@@ -34,20 +38,20 @@ func (r *Reader) ages() {
 			continue
 		}
 		gpu := Entity{Kind: KindGPU, Host: g.host, Device: g.device}
-		files := r.dumps.candidates(g, r.ident)
+		candidates := r.dumps.candidates(g, r.ident)
 		young, old := int64(0), int64(math.MaxInt64)
-		for _, f := range files {
+		for _, f := range candidates {
 			if f := &r.dumps.files[f]; r.now-f.seenT < valueAge {
 				young, old = max(young, f.mtime), min(old, f.mtime)
 			}
 		}
 		switch {
-		case young == 0 && g.last.t != 0 && len(files) == 0:
+		case young == 0 && g.last.t != 0 && len(candidates) == 0:
 			// No file is known: the newest change of a value stands in for it.
-			r.age(gpu, g.last.t)
+			age(files, gpu, g.last.t)
 		case young == 0:
 		case young-old <= r.dumps.period:
-			r.age(gpu, young)
+			age(files, gpu, young)
 		}
 		if young != 0 {
 			h, ok := r.fileAges[g.host]
@@ -58,13 +62,9 @@ func (r *Reader) ages() {
 		}
 	}
 	for host, s := range r.fileAges {
-		r.age(Entity{Kind: KindHost, Host: host, Detail: "youngest"}, s.young)
-		r.age(Entity{Kind: KindHost, Host: host, Detail: "oldest"}, s.old)
+		age(files, Entity{Kind: KindHost, Host: host, Detail: "youngest"}, s.young)
+		age(files, Entity{Kind: KindHost, Host: host, Detail: "oldest"}, s.old)
 	}
-}
-
-func (r *Reader) age(e Entity, since int64) {
-	r.plain(InspectorAge, e, r.now, math.Max(0, float64(r.now-since)/1000))
 }
 
 // over says whether a job is known to have ended.

@@ -58,3 +58,38 @@ func TestCoverageOfJobsIsNoHole(t *testing.T) {
 	require.Equal(t, signals.LevelFull, class(t, c, "node_suspect").Level)
 	require.Empty(t, class(t, c, "node_suspect").Partly)
 }
+
+// What a relation says is shown in the dialect of its exporter.
+func TestCoverageOfRelationsIsOfTheirDialect(t *testing.T) {
+	const slurmJob = `slurm_node_job{node_name="gpu-014",job_id="7",instance="slurm:9100",job="slurm"}`
+	kube := []string{
+		`kube_pod_info{node="n1",pod="w0",namespace="train",host_ip="10.1.0.1",pod_ip="10.9.0.1",instance="ksm:8080",job="ksm"}`,
+		`kube_pod_labels{namespace="train",pod="w0",label_jobset_sigs_k8s_io_jobset_name="llm",instance="ksm:8080",job="ksm"}`,
+		`kube_node_labels{node="n1",label_topology_kubernetes_io_rack="r9",instance="ksm:8080",job="ksm"}`,
+	}
+	for name, tc := range map[string]struct {
+		series []string
+		want   map[string]int // dialect of job_on_node -> jobs on hosts
+	}{
+		"Slurm":      {[]string{slurmJob}, map[string]int{"slurm": 1}},
+		"Kubernetes": {kube, map[string]int{"kube-pods": 1}},
+		"both":       {append(kube[:2:2], slurmJob), map[string]int{"slurm": 1, "kube-pods": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s scrapes
+			for _, series := range tc.series {
+				s.add(series, 8, always(1))
+			}
+			got := map[string]int{}
+			for _, row := range run(t, &s, 8, nil).Coverage().Signals {
+				switch row.Signal {
+				case "job_on_node":
+					got[row.Dialect] = row.Entities
+				case "host_parent":
+					require.Contains(t, []string{"kube-nodes", ""}, row.Dialect, "slurm comes first in the catalogue")
+				}
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}

@@ -35,6 +35,7 @@ type jobTable struct {
 type jobState struct {
 	Job
 	everPlaced bool
+	placedBy   int // dialect of the relation that placed it
 	revived    bool
 	endedAt    int64
 }
@@ -187,10 +188,10 @@ func (t *jobTable) placeJobs(r *Reader, podNode map[[2]string]string) {
 		}
 		switch rec.join {
 		case JoinJobNode:
-			t.place(rec.a, r.ident.hostOf(rec.b))
+			t.place(rec.dialect, rec.a, r.ident.hostOf(rec.b))
 		case JoinPodJob:
 			if node, ok := podNode[[2]string{rec.c, rec.a}]; ok && rec.b != "" {
-				t.place(t.spacedJob(rec.c, rec.b), r.ident.hostOf(node))
+				t.place(rec.dialect, t.spacedJob(rec.c, rec.b), r.ident.hostOf(node))
 			}
 		case JoinJobInfo:
 			if i, ok := t.idx[rec.a]; ok {
@@ -232,7 +233,7 @@ func claim(ident *identity, names map[string]map[string]bool, name, host string)
 	names[name][host] = true
 }
 
-func (t *jobTable) place(job, host string) {
+func (t *jobTable) place(dialect int, job, host string) {
 	if job == "" || host == "" {
 		return
 	}
@@ -241,7 +242,8 @@ func (t *jobTable) place(job, host string) {
 	}
 	t.placed[job][host] = true
 	t.managed[host] = true
-	t.list[t.index(job)].everPlaced = true
+	j := t.list[t.index(job)]
+	j.everPlaced, j.placedBy = true, dialect
 }
 
 // gpu notes the job of a GPU, told by hpc_job or by the workload's pod.

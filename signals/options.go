@@ -93,8 +93,6 @@ type CustomSignal struct {
 	// Unit is for people; Scale multiplies values, 0 means 1.
 	Unit  string
 	Scale float64
-	// Direction says which way is bad.
-	Direction Direction
 	// Counter says that the expression gives a counter, not a rate.
 	Counter bool
 	// Host, GPU, NIC, Switch, Port, Job, Rank and Detail name the labels that

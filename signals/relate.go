@@ -162,7 +162,7 @@ func (r *Reader) relations() {
 	for _, j := range r.jobs.list {
 		if j.Placed && !j.Ended {
 			for _, h := range j.Hosts {
-				r.plain(JobOnNode, Entity{Kind: KindJob, Job: j.ID, Host: h}, r.now, 1)
+				r.plain(JobOnNode, j.placedBy, Entity{Kind: KindJob, Job: j.ID, Host: h}, r.now, 1)
 			}
 		}
 	}
@@ -174,17 +174,17 @@ func (r *Reader) relations() {
 		switch rec.join {
 		case JoinNodeState:
 			if rec.b != "" && rec.lastV != 0 {
-				r.plain(NodeState, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: rec.b}, rec.lastT, 1)
+				r.plain(NodeState, rec.dialect, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: rec.b}, rec.lastT, 1)
 			}
 		case JoinNodeLabels:
 			for _, p := range r.parentLabels {
 				if v := rec.labels.Get(p[0]); v != "" {
-					r.plain(HostParent, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: p[1], Peer: clean(v)}, rec.lastT, 1)
+					r.plain(HostParent, rec.dialect, Entity{Kind: KindHost, Host: r.ident.hostOf(rec.a), Detail: p[1], Peer: clean(v)}, rec.lastT, 1)
 				}
 			}
 			for _, e := range rec.cables {
 				e.Host = r.ident.hostOf(rec.a)
-				r.plain(HostParent, e, rec.lastT, 1)
+				r.plain(HostParent, rec.dialect, e, rec.lastT, 1)
 			}
 		}
 	}
@@ -222,15 +222,13 @@ func (b *rulebook) firstDialect(id ID) int {
 	return 0
 }
 
-// plain adds a row that comes from no single series.
-func (r *Reader) plain(id ID, e Entity, t int64, v float64) {
+// plain adds a row that comes from no single series, in the dialect of what it
+// was worked out from.
+func (r *Reader) plain(id ID, dialect int, e Entity, t int64, v float64) {
 	if e.Host == "" && e.Job == "" {
 		return
 	}
 	c := &r.plainRules[id]
-	if c.Signal == None {
-		c.Signal, c.dialect = id, r.book.firstDialect(id)
-	}
-	c.Kind = e.Kind
+	c.Signal, c.dialect, c.Kind = id, dialect, e.Kind
 	r.plainRule(c, e, t, v)
 }

@@ -58,17 +58,17 @@ func signalOptions(cfg *config.Config) (signals.Options, error) {
 	}
 	if s.Steps.Count != "" {
 		o.Custom = append(o.Custom, signals.CustomSignal{
-			Name: "step_count", Expr: s.Steps.Count, Signal: signals.StepCount, Job: s.Steps.JobLabel, Direction: signals.Up,
+			Name: "step_count", Expr: s.Steps.Count, Signal: signals.StepCount, Job: s.Steps.JobLabel,
 		})
 	}
 	if s.Steps.Time != "" {
 		o.Custom = append(o.Custom, signals.CustomSignal{
-			Name: "step_time", Expr: s.Steps.Time, Signal: signals.StepTime, Job: s.Steps.JobLabel, Direction: signals.Up, Unit: "seconds",
+			Name: "step_time", Expr: s.Steps.Time, Signal: signals.StepTime, Job: s.Steps.JobLabel, Unit: "seconds",
 		})
 	}
 	if m := cfg.Incidents.Maintenance; m.Expr != "" {
 		o.Custom = append(o.Custom, signals.CustomSignal{
-			Name: maintenanceState, Expr: m.Expr, Signal: signals.NodeState, Host: m.HostLabel, Direction: signals.Up,
+			Name: maintenanceState, Expr: m.Expr, Signal: signals.NodeState, Host: m.HostLabel,
 		})
 	}
 	for i := range o.Custom {
@@ -106,12 +106,6 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 	if id, ok := signals.ParseID(c.Signal); ok {
 		out.Signal = id
 	}
-	switch c.Direction {
-	case "up":
-		out.Direction = signals.Up
-	case "down":
-		out.Direction = signals.Down
-	}
 	if c.Entity == "switch_port" {
 		out.Switch, out.Port = c.HostLabel, c.PortLabel
 		return out
@@ -132,6 +126,17 @@ func customSignal(c config.CustomSignal) signals.CustomSignal {
 	return out
 }
 
+// direction is the way that is bad; neither where none is given.
+func direction(c config.CustomSignal) signals.Direction {
+	switch c.Direction {
+	case "up":
+		return signals.Up
+	case "down":
+		return signals.Down
+	}
+	return signals.Context
+}
+
 // sourceOf is a source's name, the first's for none.
 func sourceOf(cfg *config.Config, name string) string {
 	if name == "" && len(cfg.Sources) > 0 {
@@ -147,7 +152,7 @@ func customOptions(cfg *config.Config, limits detectors.TransferOptions) custom.
 	for _, c := range cfg.Signals.Custom {
 		if s := customSignal(c); s.Signal == signals.None {
 			o.Signals = append(o.Signals, custom.Signal{
-				Name: s.Name, Unit: s.Unit, Counter: s.Counter, Direction: s.Direction,
+				Name: s.Name, Unit: s.Unit, Counter: s.Counter, Direction: direction(c),
 				Source: sourceOf(cfg, c.Source), Expr: c.Expr, Scale: c.Scale,
 				Labels: custom.Labels{Host: s.Host, Device: cmp.Or(s.Switch, s.GPU, s.NIC), Port: s.Port, Job: s.Job, Detail: s.Detail},
 			})
