@@ -25,19 +25,43 @@ func pages(t *testing.T) []string {
 	return found
 }
 
+// TestLinksLeadSomewhere: to a file that there is, and in a page to a heading.
 func TestLinksLeadSomewhere(t *testing.T) {
 	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
-			target, _, _ := strings.Cut(match[1], "#")
-			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+			target, heading, _ := strings.Cut(match[1], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
 			}
-			_, err := os.Stat(filepath.Join(filepath.Dir(page), target))
+			to := page
+			if target != "" {
+				to = filepath.Join(filepath.Dir(page), target)
+			}
+			_, err := os.Stat(to)
 			require.NoError(t, err, "%s links to %s", page, match[1])
+			if heading != "" && filepath.Ext(to) == ".md" {
+				require.Contains(t, headings(t, to), heading, "%s links to %s", page, match[1])
+			}
 		}
 	}
+}
+
+var (
+	title       = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	punctuation = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+// headings are the anchors that a page has where it is shown.
+func headings(t *testing.T, page string) (out []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	for _, match := range title.FindAllStringSubmatch(string(text), -1) {
+		out = append(out, strings.ReplaceAll(punctuation.ReplaceAllString(strings.ToLower(match[1]), ""), " ", "-"))
+	}
+	return out
 }
 
 func TestIndexHasEveryPage(t *testing.T) {

@@ -39,6 +39,9 @@ for command in $COMMANDS; do
     # whatis and apropos know a page by "name \- what it is" there.
     about=$(sed -n '/^\.SH "DESCRIPTION"/{n;p;q}' <<<"$page")
     printf '%s\n' "${page/"$command"/"$command \\- ${about%.}"}"
+    if [ "$command" = collwatch ]; then
+      printf '.SH "EXIT STATUS"\n0 fine, 1 failure, 2 mistake in the call or in the configuration, 3 findings or differences of a command that judges.\n'
+    fi
   } | gzip -9n >"$docs_dir/$command.1.gz"
   "$native/$command" --completion-script-bash >"$docs_dir/$command.bash" 2>/dev/null
   "$native/$command" --completion-script-zsh >"$docs_dir/_$command" 2>/dev/null

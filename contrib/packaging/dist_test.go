@@ -153,7 +153,7 @@ func TestBillOfMaterials(t *testing.T) {
 // TestManPages: they render without a warning and have every command and flag.
 func TestManPages(t *testing.T) {
 	for name, words := range map[string][]string{
-		"collwatch":          {"check-config", "replay", "rules generate", "baseline save", "--openmetrics"},
+		"collwatch":          {"check-config", "replay", "rules generate", "baseline save", "--openmetrics", "EXIT STATUS"},
 		"collwatch-exporter": {"--dir", "--web.listen-address"},
 	} {
 		root := unpacked(t, name+"_*.deb")
