@@ -34,7 +34,7 @@ func Boot(t testing.TB) *Machine {
 	t.Helper()
 	for _, tool := range []string{"systemd-nspawn", "nsenter", "pgrep"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed", tool)
+			t.Skipf("%s is not installed (apt install systemd-container util-linux procps): no clean Debian can be booted here", tool)
 		}
 	}
 	m := &Machine{Root: Path(t), t: t}

@@ -22,7 +22,7 @@ func Path(t testing.TB) string {
 		t.Skip("a clean root is left out of short tests")
 	}
 	if os.Getuid() != 0 {
-		t.Skip("only root can make and boot a clean root")
+		t.Skip("only root can make and boot a clean Debian: the packages are not installed and started here")
 	}
 	cached := bootstrap(t)
 	root := filepath.Join(t.TempDir(), "root")
@@ -49,7 +49,7 @@ func bootstrap(t testing.TB) string {
 	}
 	tool, err := exec.LookPath("debootstrap")
 	if err != nil {
-		t.Skip("debootstrap is not installed")
+		t.Skip("debootstrap is not installed (apt install debootstrap): the packages are not installed and started on a clean Debian here")
 	}
 	// One that was interrupted never becomes the cached one.
 	unfinished := root + ".unfinished"
@@ -57,7 +57,7 @@ func bootstrap(t testing.TB) string {
 	t.Logf("making a clean %s", suite)
 	out, err := exec.CommandContext(t.Context(), tool, "--variant=minbase", "--include=systemd,ca-certificates", suite, unfinished).CombinedOutput()
 	if err != nil {
-		t.Skipf("debootstrap: %v: %s", err, tail(out))
+		t.Skipf("debootstrap could make no clean Debian, so the packages are not installed and started here: %v: %s", err, tail(out))
 	}
 	require.NoError(t, os.Rename(unfinished, root))
 	return root
