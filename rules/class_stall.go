@@ -12,16 +12,7 @@ import (
 // the end of a job. It names nobody: who is behind is for the daemon to say.
 func collectiveStall(b *builder) {
 	tx, mem := b.need(signals.NICTx), b.need(signals.GPUMemUsed)
-	activity, id := "", signals.None
-	for _, s := range []signals.ID{signals.GPUTensorActive, signals.GPUSMActive, signals.GPUPower} {
-		if name, ok := b.has(s); ok {
-			activity, id = name, s
-			break
-		}
-	}
-	if activity == "" {
-		b.need(signals.GPUTensorActive)
-	}
+	activity, id, collapsed := activityOfGPUs(b)
 	if !b.jobs {
 		b.missing = append(b.missing, signals.JobOnNode)
 	}
@@ -42,18 +33,7 @@ func collectiveStall(b *builder) {
 		return b.record(name, "its usual level; frozen while the job stands", "(max_over_time(%s[30m]) unless on (job_id) last_over_time(%s[2m])) or last_over_time(%s[5m])",
 			s, stalled, name)
 	}
-	// A spinning GPU draws less than half of its power, and computes nothing.
-	collapsed := 0.1
-	if id == signals.GPUPower {
-		collapsed = 0.5
-	}
-	clocks := ""
-	if b.metric("node_textfile_mtime_seconds") && b.uname {
-		clocks = fmt.Sprintf(" unless on (job_id) (min by (job_id) (%s) < 60)", ofJob(b.inspectorAge()))
-	}
-	if io, ok := b.has(signals.HostIOPressure); ok {
-		clocks += fmt.Sprintf(" unless on (job_id) (max by (job_id) (%s) > 0.1)", ofJob(io))
-	}
+	excuses := excusesOfJobs(b)
 	hold := max(b.o.Limits.StallAlike-rateWindow, 2*b.o.Interval)
 	alive := func(id signals.ID, v ...step) []input { return gpus(id, 4, v...) }
 	busy := []step{{1e10, 60}, {0, 60}, {1e10, 60}}
@@ -61,7 +41,7 @@ func collectiveStall(b *builder) {
 	b.add(alert{
 		reason: "all_alike", severity: "critical", kind: "unknown", scope: "job", owner: "unknown", level: "job", hold: hold,
 		evidence: fmt.Sprintf("%s < 0.02 * (%s > %s) and %s < %s * %s and %s > 0.5 * %s%s", bytes, usual(bytes), num(trafficBusy), work, num(collapsed),
-			usual(work), held, usual(held), clocks),
+			usual(work), held, usual(held), excuses),
 		summary: "stands still: no bytes, no computation, and memory is still held",
 		next:    "before the watchdog kills the job collect RAS status twice, a stack dump of every rank and the flight recorder",
 		cite:    "PyTorch's watchdog acts after 10 minutes by default; checkpoints are excused while tasks wait for storage",
@@ -70,6 +50,33 @@ func collectiveStall(b *builder) {
 			about: "the job ended: its memory is free", at: 42, clear: 66, want: want{job: testJob, value: 0},
 		},
 	})
+}
+
+// activityOfGPUs is the best series that tells whether GPUs compute, and the part
+// of its usual level below which they do not: a GPU that spins draws less than
+// half of its power, and computes nothing.
+func activityOfGPUs(b *builder) (name string, id signals.ID, collapsed float64) {
+	for _, id := range []signals.ID{signals.GPUTensorActive, signals.GPUSMActive} {
+		if name, ok := b.has(id); ok {
+			return name, id, 0.1
+		}
+	}
+	if name, ok := b.has(signals.GPUPower); ok {
+		return name, signals.GPUPower, 0.5
+	}
+	return b.need(signals.GPUTensorActive), signals.None, 0.1
+}
+
+// excusesOfJobs takes out jobs of which a rank wrote its file a moment ago, and
+// those that wait for storage.
+func excusesOfJobs(b *builder) (out string) {
+	if b.metric("node_textfile_mtime_seconds") && b.uname {
+		out = fmt.Sprintf(" unless on (job_id) (min by (job_id) (%s) < 60)", ofJob(b.inspectorAge()))
+	}
+	if io, ok := b.has(signals.HostIOPressure); ok {
+		out += fmt.Sprintf(" unless on (job_id) (max by (job_id) (%s) > 0.1)", ofJob(io))
+	}
+	return out
 }
 
 // usualOf is a plausible level of a busy GPU, for tests.

@@ -80,15 +80,7 @@ func Judge(o *Outcome) Verdict {
 		inc := &e.Incident
 		class := string(inc.Verdict.Class)
 		right := t.Right(class) && !e.Time.Before(t.Onset)
-		for _, s := range inc.NamedSuspects() {
-			if c := component(s); inc.Severity > diagnosis.Recorded && e.Kind != incidents.EventResolve && !t.MayBlame(c) && !aboutJob(s) {
-				name := fmt.Sprintf("%s: %s", class, incidents.SuspectText(s))
-				if !slices.Contains(v.Wrong, name) {
-					v.Wrong = append(v.Wrong, name)
-					v.OverClaim = v.OverClaim || len(t.Suspects) == 0
-				}
-			}
-		}
+		v.names(t, e)
 		switch {
 		case e.Kind == incidents.EventResolve:
 			if first[inc.ID] {
@@ -125,6 +117,24 @@ func Judge(o *Outcome) Verdict {
 	v.Timely = v.Found && (t.Within == 0 || v.Latency <= t.Within+2*Interval)
 	v.Severe = t.Severity == "" || reached >= severity(t.Severity)
 	return v
+}
+
+// names notes whom an event wrongly names.
+func (v *Verdict) names(t *sim.Truth, e *incidents.Event) {
+	inc := &e.Incident
+	if inc.Severity <= diagnosis.Recorded || e.Kind == incidents.EventResolve {
+		return
+	}
+	for _, s := range inc.NamedSuspects() {
+		if t.MayBlame(component(s)) || aboutJob(s) {
+			continue
+		}
+		name := fmt.Sprintf("%s: %s", inc.Verdict.Class, incidents.SuspectText(s))
+		if !slices.Contains(v.Wrong, name) {
+			v.Wrong = append(v.Wrong, name)
+			v.OverClaim = v.OverClaim || len(t.Suspects) == 0
+		}
+	}
 }
 
 func expected(t *sim.Truth) string {

@@ -60,58 +60,21 @@ func scoreNAB(file string, list [][2]string) (float64, error) {
 	if err != nil || len(times) < 2 {
 		return 0, err
 	}
-	type window struct{ from, to time.Time }
-	var ws []window
-	for _, w := range list {
-		from, err1 := time.Parse(nabTime, strings.TrimSuffix(w[0], ".000000"))
-		to, err2 := time.Parse(nabTime, strings.TrimSuffix(w[1], ".000000"))
-		if err1 != nil || err2 != nil {
-			return 0, fmt.Errorf("window %v", w)
-		}
-		ws = append(ws, window{from, to})
+	windows, err := nabWindows(list)
+	if err != nil {
+		return 0, err
 	}
-	// One point is one window: the core knows windows of 30 s. A state that lasts
-	// for a day of points is accepted, as a new job is.
-	const window30, accept = 30 * time.Second, 288
-	c := detectors.NewChart(detectors.EWMAOptions{}, window30)
-	on := 0
-	found, total, was := make([]bool, len(ws)), 0.0, false
-	learn := min(len(times)*15/100, 750)
-	low := math.Inf(1)
-	for _, v := range values[:learn] {
-		low = min(low, v)
-	}
+	found, total := make([]bool, len(windows)), 0.0
 	sigmoid := func(y float64) float64 { return 2/(1+math.Exp(5*y)) - 1 }
-next:
-	for i, at := range times {
-		// Every point has a time of its own: clocks were set back in some files.
-		now := c.Observe(times[0].Add(time.Duration(i)*window30), max(values[i]-min(0, low), 1e-3))
-		news := now && !was
-		if was, on = now, on+1; !now {
-			on = 0
-		} else if on > accept {
-			c, on, was = detectors.NewChart(detectors.EWMAOptions{}, window30), 0, false
-		}
-		if !news || i < learn {
-			continue
-		}
-		y := math.Inf(1)
-		for k, w := range ws {
-			width := w.to.Sub(w.from).Seconds()
-			if !at.Before(w.from) && !at.After(w.to) {
-				if !found[k] {
-					found[k] = true
-					total += sigmoid(-1+at.Sub(w.from).Seconds()/width) / sigmoid(-1)
-				}
-				continue next
-			}
-			if at.After(w.to) {
-				y = at.Sub(w.to).Seconds() / width
-			}
-		}
-		if math.IsInf(y, 1) {
+	for _, at := range detectionsNAB(times, values) {
+		switch k, y := placeNAB(windows, at); {
+		case k >= 0 && !found[k]:
+			found[k] = true
+			total += sigmoid(y) / sigmoid(-1)
+		case k >= 0:
+		case math.IsInf(y, 1):
 			total -= 0.11
-		} else {
+		default:
 			total += 0.11 * sigmoid(y)
 		}
 	}
@@ -121,6 +84,67 @@ next:
 		}
 	}
 	return total, nil
+}
+
+// windowNAB is a time in which a detection counts.
+type windowNAB struct{ from, to time.Time }
+
+func nabWindows(list [][2]string) ([]windowNAB, error) {
+	var out []windowNAB
+	for _, w := range list {
+		from, err1 := time.Parse(nabTime, strings.TrimSuffix(w[0], ".000000"))
+		to, err2 := time.Parse(nabTime, strings.TrimSuffix(w[1], ".000000"))
+		if err1 != nil || err2 != nil {
+			return nil, fmt.Errorf("window %v", w)
+		}
+		out = append(out, windowNAB{from, to})
+	}
+	return out, nil
+}
+
+// placeNAB is where a detection lies, in lengths of a window behind its end: in
+// window k, or in none (-1) and behind the last one before it, +Inf before all.
+func placeNAB(windows []windowNAB, at time.Time) (k int, y float64) {
+	y = math.Inf(1)
+	for i, w := range windows {
+		width := w.to.Sub(w.from).Seconds()
+		if !at.Before(w.from) && !at.After(w.to) {
+			return i, -1 + at.Sub(w.from).Seconds()/width
+		}
+		if at.After(w.to) {
+			y = at.Sub(w.to).Seconds() / width
+		}
+	}
+	return -1, y
+}
+
+// detectionsNAB are the times at which the core begins to find something, after
+// the part that it may learn from.
+func detectionsNAB(times []time.Time, values []float64) (out []time.Time) {
+	// One point is one window: the core knows windows of 30 s. A state that lasts
+	// for a day of points is accepted, as a new job is.
+	const window30, accept = 30 * time.Second, 288
+	c := detectors.NewChart(detectors.EWMAOptions{}, window30)
+	on, was := 0, false
+	learn := min(len(times)*15/100, 750)
+	low := math.Inf(1)
+	for _, v := range values[:learn] {
+		low = min(low, v)
+	}
+	for i := range times {
+		// Every point has a time of its own: clocks were set back in some files.
+		now := c.Observe(times[0].Add(time.Duration(i)*window30), max(values[i]-min(0, low), 1e-3))
+		news := now && !was
+		if was, on = now, on+1; !now {
+			on = 0
+		} else if on > accept {
+			c, on, was = detectors.NewChart(detectors.EWMAOptions{}, window30), 0, false
+		}
+		if news && i >= learn {
+			out = append(out, times[i])
+		}
+	}
+	return out
 }
 
 func readNAB(file string) (times []time.Time, values []float64, err error) {

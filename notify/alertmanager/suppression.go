@@ -157,23 +157,36 @@ func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State,
 		if a.Status.State != nil && *a.Status.State == models.AlertStatusStateUnprocessed {
 			continue
 		}
-		s := State{InhibitedBy: a.Status.InhibitedBy}
-		for _, id := range a.Status.SilencedBy {
-			x, known := silences[id]
-			if !known {
-				if len(silences) >= maxLookups {
-					x = Silence{ID: id}
-				} else {
-					x = n.silenceInfo(ctx, m, id)
-					silences[id] = x
-				}
-			}
-			if s.Silences = append(s.Silences, x); len(s.Silences) >= maxSilences {
-				break
-			}
-		}
-		states[*a.Fingerprint] = s
+		states[*a.Fingerprint] = State{InhibitedBy: a.Status.InhibitedBy, Silences: n.silencesOf(ctx, m, a.Status.SilencedBy, silences)}
 	}
+	addMutes(states, groups)
+	return states, nil
+}
+
+// silencesOf are the silences with some ids, as known has them or as they are
+// asked for. Above the limits it is known only that there is one.
+func (n *Notifier) silencesOf(ctx context.Context, m *member, ids []string, known map[string]Silence) []Silence {
+	var out []Silence
+	for _, id := range ids {
+		x, ok := known[id]
+		switch {
+		case ok:
+		case len(known) >= maxLookups:
+			x = Silence{ID: id}
+		default:
+			x = n.silenceInfo(ctx, m, id)
+			known[id] = x
+		}
+		if out = append(out, x); len(out) >= maxSilences {
+			break
+		}
+	}
+	return out
+}
+
+// addMutes adds the mute times, which groups alone tell. What is in no group yet
+// and not suppressed is dropped: its mute times cannot be known.
+func addMutes(states map[string]State, groups models.AlertGroups) {
 	grouped := map[string]bool{}
 	for _, g := range groups {
 		if g == nil {
@@ -192,10 +205,9 @@ func (n *Notifier) readStates(ctx context.Context, m *member) (map[string]State,
 	}
 	for fp, s := range states {
 		if !grouped[fp] && !s.Suppressed() {
-			delete(states, fp) // in no group yet: mute times cannot be known
+			delete(states, fp)
 		}
 	}
-	return states, nil
 }
 
 // silenceInfo returns the details of a silence. They are read again at each

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	slackapi "github.com/slack-go/slack"
+
+	"github.com/collwatch/collwatch/incidents"
 )
 
 // How the suspect is drawn against its peers.
@@ -57,22 +59,13 @@ func (c *channel) chart(ctx context.Context, it *item) error {
 			return nil
 		}
 	}
-	asking, cancel := context.WithTimeout(ctx, chartWait)
-	series, ok := c.n.opts.Series(asking, &s.inc)
-	cancel()
-	if series = series.thin(chartPoints); !ok || len(series.Times) < 2 {
-		// Right after a start nothing is known yet; without figures the message is
-		// whole.
-		c.n.mu.Lock()
-		it.chartTries++
-		it.chartAt = c.n.opts.Now().Add(chartPause)
-		c.n.mu.Unlock()
-		if it.chartTries >= chartTries {
+	series, ok := c.figures(ctx, &s.inc)
+	if !ok {
+		if c.missed(it) >= chartTries {
 			c.n.change(it, done)
 		}
 		return nil
 	}
-	series.Title = cmp.Or(cut(oneLine(series.Title), 50), "value")
 	m := &Message{Text: series.words(), Thread: s.rec.TS, Key: key}
 	if c.n.opts.Chart == ChartNative && !c.plainCharts {
 		m.Chart = &series
@@ -94,11 +87,37 @@ func (c *channel) chart(ctx context.Context, it *item) error {
 	if err != nil || m.Chart != nil || c.n.opts.Chart == ChartText {
 		return err
 	}
+	return c.picture(ctx, &s.rec, &series)
+}
+
+// figures asks for what is drawn, and for no longer than chartWait. Without it
+// the message is whole.
+func (c *channel) figures(ctx context.Context, inc *incidents.Incident) (Series, bool) {
+	asking, cancel := context.WithTimeout(ctx, chartWait)
+	defer cancel()
+	series, ok := c.n.opts.Series(asking, inc)
+	series = series.thin(chartPoints)
+	series.Title = cmp.Or(cut(oneLine(series.Title), 50), "value")
+	return series, ok && len(series.Times) >= 2
+}
+
+// missed notes that there were no figures, as right after a start, and how often
+// that was so.
+func (c *channel) missed(it *item) int {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	it.chartTries++
+	it.chartAt = c.n.opts.Now().Add(chartPause)
+	return it.chartTries
+}
+
+// picture adds the chart as a file to its words.
+func (c *channel) picture(ctx context.Context, rec *record, series *Series) error {
 	picture, err := series.png()
 	if err != nil {
 		return nil //nolint:nilerr // the words are there; figures that cannot be drawn are no failure of Slack
 	}
-	err = c.api.UploadFile(ctx, s.rec.Channel, s.rec.TS, series.Title, picture)
+	err = c.api.UploadFile(ctx, rec.Channel, rec.TS, series.Title, picture)
 	if err != nil {
 		c.log.Info("slack takes no picture; the scope is files:write", "err", err)
 	}
