@@ -109,6 +109,7 @@ func (b *Bank) renumber(s *signals.Snapshot) {
 			}
 			b.remap = append(b.remap, id)
 		}
+		b.tick.renumber(b.remap)
 		for _, d := range b.detectors {
 			if n, ok := d.(Renumberer); ok {
 				n.Renumber(b.remap, s.Entities.Len())

@@ -16,49 +16,63 @@ type sample struct {
 
 // column remembers the newest value of each entity of one signal, because a
 // frame has only what is new at this tick and exporters are scraped at
-// different times.
+// different times. All detectors share it, see [Tick.column].
 type column struct {
 	signal signals.ID
-	rows   map[signals.EntityID]sample
+	rows   table[sample]
 
+	now    int64              // of the tick, Unix ms
 	ids    []signals.EntityID // of sorted
 	groups map[*signals.Job]*peerGroup
 	order  []*peerGroup // of byJob
-}
-
-func newColumn(id signals.ID) *column {
-	return &column{signal: id, rows: map[signals.EntityID]sample{}, groups: map[*signals.Job]*peerGroup{}}
+	// What ids and order hold of this tick already.
+	hasIDs, hasOrder bool
 }
 
 // columnAge is how long a value speaks for the present: two periods of DCGM's
 // 30 s and a lost scrape.
 const columnAge = 100 * time.Second
 
+// column returns the newest values of a signal as of this tick. A column that was
+// asked for once is kept up to date from then on.
+func (t *Tick) column(id signals.ID) *column {
+	c := t.columns[id]
+	if c == nil {
+		c = &column{signal: id, groups: map[*signals.Job]*peerGroup{}}
+		c.update(t)
+		t.columns[id] = c
+	}
+	return c
+}
+
 // update takes the rows of a tick and forgets what is long gone.
 func (c *column) update(t *Tick) {
+	c.now, c.hasIDs, c.hasOrder = t.Time.UnixMilli(), false, false
 	f := t.Frames[c.signal]
 	for i := range f.Len() {
 		if v := f.Value[i]; !math.IsNaN(v) {
-			c.rows[f.Entity[i]] = sample{value: v, stamp: f.Stamp[i]}
+			*c.rows.put(f.Entity[i]) = sample{value: v, stamp: f.Stamp[i]}
 		}
 	}
-	for id, s := range c.rows {
-		if t.Time.UnixMilli()-s.stamp > 10*columnAge.Milliseconds() {
-			delete(c.rows, id)
-		}
-	}
+	c.rows.drop(func(_ signals.EntityID, s *sample) bool { return c.now-s.stamp > 10*columnAge.Milliseconds() })
 }
+
+// row returns the newest value, however old, and the zero sample if there is none.
+func (c *column) row(id signals.EntityID) sample {
+	s, _ := c.rows.get(id)
+	return s
+}
+
+// fresh says that a value still speaks for the present.
+func (c *column) fresh(s *sample) bool { return c.now-s.stamp <= columnAge.Milliseconds() }
 
 // get returns a value that still speaks for the present.
-func (c *column) get(t *Tick, id signals.EntityID) (float64, bool) {
-	s, ok := c.rows[id]
-	if !ok || t.Time.UnixMilli()-s.stamp > columnAge.Milliseconds() {
-		return math.NaN(), false
+func (c *column) get(id signals.EntityID) (float64, bool) {
+	if s := c.rows.at(id); s != nil && c.fresh(s) {
+		return s.value, true
 	}
-	return s.value, true
+	return math.NaN(), false
 }
-
-func (c *column) renumber(to []signals.EntityID) { c.rows = renumberMap(c.rows, to) }
 
 // renumberMap moves state in a map to the new numbers of its entities.
 func renumberMap[T any](m map[signals.EntityID]T, to []signals.EntityID) map[signals.EntityID]T {
@@ -81,8 +95,11 @@ type peerGroup struct {
 }
 
 // byJob splits a column by job; entities without a job are left out. The groups
-// are valid until the next call.
+// are valid until the end of the tick, and not to be changed.
 func (c *column) byJob(t *Tick) []*peerGroup {
+	if c.hasOrder {
+		return c.order
+	}
 	for j, g := range c.groups {
 		if len(g.ids) == 0 {
 			delete(c.groups, j)
@@ -90,8 +107,8 @@ func (c *column) byJob(t *Tick) []*peerGroup {
 		g.ids, g.values = g.ids[:0], g.values[:0]
 	}
 	c.order = c.order[:0]
-	for _, id := range c.sorted(t) {
-		j := t.JobOf(t.Entities.Of(id))
+	for _, id := range c.sorted() {
+		j := t.jobOf(id)
 		if j == nil || j.Ended {
 			continue
 		}
@@ -104,24 +121,29 @@ func (c *column) byJob(t *Tick) []*peerGroup {
 			c.order = append(c.order, g)
 		}
 		g.ids = append(g.ids, id)
-		g.values = append(g.values, c.rows[id].value)
+		g.values = append(g.values, c.row(id).value)
 	}
 	for _, g := range c.order {
 		g.median = medianOf(g.values)
 	}
+	c.hasOrder = true
 	return c.order
 }
 
 // sorted lists the entities with a fresh value in the order of their numbers. The
-// list is valid until the next call.
-func (c *column) sorted(t *Tick) []signals.EntityID {
+// list is valid until the end of the tick, and not to be changed.
+func (c *column) sorted() []signals.EntityID {
+	if c.hasIDs {
+		return c.ids
+	}
 	c.ids = c.ids[:0]
-	for id := range c.rows {
-		if _, ok := c.get(t, id); ok {
-			c.ids = append(c.ids, id)
+	for i := range c.rows.list {
+		if e := &c.rows.list[i]; c.fresh(&e.v) {
+			c.ids = append(c.ids, e.id)
 		}
 	}
 	slices.Sort(c.ids)
+	c.hasIDs = true
 	return c.ids
 }
 

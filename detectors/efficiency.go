@@ -381,7 +381,4 @@ func numberOr0(v float64) float64 {
 }
 
 // Renumber implements [Renumberer].
-func (d *efficiency) Renumber(to []signals.EntityID, _ int) {
-	d.rates = renumberMap(d.rates, to)
-	d.rails.renumber(to)
-}
+func (d *efficiency) Renumber(to []signals.EntityID, _ int) { d.rates = renumberMap(d.rates, to) }

@@ -10,8 +10,7 @@ import (
 // fallback finds jobs across hosts whose bytes go through sockets while their
 // NICs carry nothing: a plugin that was not loaded, a blocked port.
 type fallback struct {
-	nic, net *column
-	jobs     map[string]*streak
+	jobs map[string]*streak
 }
 
 const (
@@ -22,19 +21,18 @@ const (
 )
 
 func newFallback() *fallback {
-	return &fallback{nic: newColumn(signals.NICTx), net: newColumn(signals.HostNetTx), jobs: map[string]*streak{}}
+	return &fallback{jobs: map[string]*streak{}}
 }
 
 func (d *fallback) Name() string { return "fallback" }
 
 // Observe implements [Detector].
 func (d *fallback) Observe(t *Tick, r *Report) {
-	d.nic.update(t)
-	d.net.update(t)
-	if len(d.net.rows) == 0 || len(d.nic.rows) == 0 {
+	nic, net := t.column(signals.NICTx), t.column(signals.HostNetTx)
+	if net.rows.len() == 0 || nic.rows.len() == 0 {
 		return
 	}
-	rdma, sockets := d.perHost(t, d.nic), d.perHost(t, d.net)
+	rdma, sockets := d.perHost(t, nic), d.perHost(t, net)
 	var ids []string
 	for _, j := range t.Jobs {
 		if j.Ended || len(j.Hosts) < fallbackHostMin {
@@ -76,14 +74,8 @@ func (d *fallback) Observe(t *Tick, r *Report) {
 // perHost sums a column by host.
 func (d *fallback) perHost(t *Tick, c *column) map[string]float64 {
 	out := map[string]float64{}
-	for _, id := range c.sorted(t) {
-		out[t.Entities.Of(id).Host] += c.rows[id].value
+	for _, id := range c.sorted() {
+		out[t.Entities.Of(id).Host] += c.row(id).value
 	}
 	return out
-}
-
-// Renumber implements [Renumberer].
-func (d *fallback) Renumber(to []signals.EntityID, _ int) {
-	d.nic.renumber(to)
-	d.net.renumber(to)
 }

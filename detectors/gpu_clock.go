@@ -11,7 +11,7 @@ import (
 // The data sheet says nothing about the clock under a power cap; the other GPUs
 // of the job do. An idle GPU legally has a low clock.
 type gpuClock struct {
-	clock, reasons, util, throttle *column
+	clock, reasons, util, throttle *column // of the tick
 	low, bits, held                map[signals.EntityID]streak
 }
 
@@ -37,8 +37,6 @@ const (
 
 func newGPUClock() *gpuClock {
 	return &gpuClock{
-		clock: newColumn(signals.GPUSMClock), reasons: newColumn(signals.GPUClockReasons),
-		util: newColumn(signals.GPUUtil), throttle: newColumn(signals.GPUThrottleTime),
 		low: map[signals.EntityID]streak{}, bits: map[signals.EntityID]streak{}, held: map[signals.EntityID]streak{},
 	}
 }
@@ -47,9 +45,8 @@ func (d *gpuClock) Name() string { return "gpu_clock" }
 
 // Observe implements [Detector].
 func (d *gpuClock) Observe(t *Tick, r *Report) {
-	for _, c := range []*column{d.clock, d.reasons, d.util, d.throttle} {
-		c.update(t)
-	}
+	d.clock, d.reasons = t.column(signals.GPUSMClock), t.column(signals.GPUClockReasons)
+	d.util, d.throttle = t.column(signals.GPUUtil), t.column(signals.GPUThrottleTime)
 	if t.Frames[signals.GPUClockReasons].Len() > 0 {
 		d.reason(t)
 	}
@@ -66,11 +63,11 @@ func (d *gpuClock) Observe(t *Tick, r *Report) {
 
 // busy says whether a GPU works, as far as its series tell: utilisation, or the
 // idle bit, which is also set between two kernels of a slow step.
-func (d *gpuClock) busy(t *Tick, id signals.EntityID) bool {
-	if u, ok := d.util.get(t, id); ok && u < busyUtil {
+func (d *gpuClock) busy(id signals.EntityID) bool {
+	if u, ok := d.util.get(id); ok && u < busyUtil {
 		return false
 	}
-	if b, ok := d.reasons.get(t, id); ok && int64(b)&ReasonIdle != 0 {
+	if b, ok := d.reasons.get(id); ok && int64(b)&ReasonIdle != 0 {
 		return false
 	}
 	return true
@@ -81,7 +78,7 @@ func (d *gpuClock) clocks(t *Tick) {
 		var ids []signals.EntityID
 		var values []float64
 		for i, id := range g.ids {
-			if d.busy(t, id) {
+			if d.busy(id) {
 				ids = append(ids, id)
 				values = append(values, g.values[i])
 			}
@@ -92,7 +89,7 @@ func (d *gpuClock) clocks(t *Tick) {
 			if d.bits[id].windows >= clockWindows {
 				limit = clockReasoned
 			}
-			s.hold(len(values) >= clockPeers && values[i] < limit*mid, d.clock.rows[id].stamp, values[i], mid)
+			s.hold(len(values) >= clockPeers && values[i] < limit*mid, d.clock.row(id).stamp, values[i], mid)
 			keepStreak(d.low, id, s)
 		}
 	}
@@ -118,7 +115,7 @@ func (d *gpuClock) reason(t *Tick) {
 				}
 			}
 			s := d.bits[id]
-			s.hold(odd != 0 && d.busy(t, id), d.reasons.rows[id].stamp, float64(odd), math.NaN())
+			s.hold(odd != 0 && d.busy(id), d.reasons.row(id).stamp, float64(odd), math.NaN())
 			keepStreak(d.bits, id, s)
 		}
 	}
@@ -128,7 +125,7 @@ func (d *gpuClock) throttled(t *Tick) {
 	for _, g := range d.throttle.byJob(t) {
 		for i, id := range g.ids {
 			s := d.held[id]
-			s.hold(g.values[i] >= throttleShare && g.median < throttleShare/5, d.throttle.rows[id].stamp, g.values[i], g.median)
+			s.hold(g.values[i] >= throttleShare && g.median < throttleShare/5, d.throttle.row(id).stamp, g.values[i], g.median)
 			keepStreak(d.held, id, s)
 		}
 	}
@@ -146,8 +143,8 @@ func keepStreak(m map[signals.EntityID]streak, id signals.EntityID, s streak) {
 func (d *gpuClock) report(t *Tick, r *Report, from map[signals.EntityID]streak, c *column, code string, p Pattern, dir signals.Direction) {
 	ids := make([]signals.EntityID, 0, len(from))
 	for id, s := range from {
-		if _, ok := c.get(t, id); !ok {
-			if t.Time.UnixMilli()-c.rows[id].stamp > 3*columnAge.Milliseconds() {
+		if _, ok := c.get(id); !ok {
+			if t.Time.UnixMilli()-c.row(id).stamp > 3*columnAge.Milliseconds() {
 				delete(from, id)
 			}
 			continue
@@ -172,8 +169,5 @@ func (d *gpuClock) report(t *Tick, r *Report, from map[signals.EntityID]streak, 
 
 // Renumber implements [Renumberer].
 func (d *gpuClock) Renumber(to []signals.EntityID, _ int) {
-	for _, c := range []*column{d.clock, d.reasons, d.util, d.throttle} {
-		c.renumber(to)
-	}
 	d.low, d.bits, d.held = renumberMap(d.low, to), renumberMap(d.bits, to), renumberMap(d.held, to)
 }

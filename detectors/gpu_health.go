@@ -12,7 +12,6 @@ import (
 // gpuHealth reports row-remap failures and uncorrectable memory errors. A
 // corrected error or a remapped row is what the hardware is made to do.
 type gpuHealth struct {
-	remap  *column
 	events map[signals.EntityID]eventCount
 }
 
@@ -25,16 +24,16 @@ type eventCount struct {
 const healthMemory = 6 * time.Hour
 
 func newGPUHealth() *gpuHealth {
-	return &gpuHealth{remap: newColumn(signals.GPURowRemapFailure), events: map[signals.EntityID]eventCount{}}
+	return &gpuHealth{events: map[signals.EntityID]eventCount{}}
 }
 
 func (d *gpuHealth) Name() string { return "gpu_health" }
 
 // Observe implements [Detector].
 func (d *gpuHealth) Observe(t *Tick, r *Report) {
-	d.remap.update(t)
-	for _, id := range d.remap.sorted(t) {
-		if row := d.remap.rows[id]; row.value >= 1 {
+	remap := t.column(signals.GPURowRemapFailure)
+	for _, id := range remap.sorted() {
+		if row := remap.row(id); row.value >= 1 {
 			d.add(t, r, id, Finding{
 				Pattern: Fact, Signal: signals.GPURowRemapFailure, Value: row.value, Expected: 0, Since: unixMilli(row.stamp), Code: CodeRowRemap,
 			})
@@ -84,7 +83,4 @@ func (d *gpuHealth) add(t *Tick, r *Report, id signals.EntityID, f Finding) {
 }
 
 // Renumber implements [Renumberer].
-func (d *gpuHealth) Renumber(to []signals.EntityID, _ int) {
-	d.remap.renumber(to)
-	d.events = renumberMap(d.events, to)
-}
+func (d *gpuHealth) Renumber(to []signals.EntityID, _ int) { d.events = renumberMap(d.events, to) }

@@ -10,8 +10,7 @@ import (
 // gpuHeat finds GPUs much hotter than those of the same job. The memory may be
 // hot while the core is not.
 type gpuHeat struct {
-	columns [2]*column
-	hot     [2]map[signals.EntityID]streak
+	hot [2]map[signals.EntityID]streak
 }
 
 const (
@@ -21,18 +20,15 @@ const (
 )
 
 func newGPUHeat() *gpuHeat {
-	return &gpuHeat{
-		columns: [2]*column{newColumn(signals.GPUTemp), newColumn(signals.GPUMemTemp)},
-		hot:     [2]map[signals.EntityID]streak{{}, {}},
-	}
+	return &gpuHeat{hot: [2]map[signals.EntityID]streak{{}, {}}}
 }
 
 func (d *gpuHeat) Name() string { return "gpu_heat" }
 
 // Observe implements [Detector].
 func (d *gpuHeat) Observe(t *Tick, r *Report) {
-	for i, c := range d.columns {
-		c.update(t)
+	for i, id := range [...]signals.ID{signals.GPUTemp, signals.GPUMemTemp} {
+		c := t.column(id)
 		if t.Frames[c.signal].Len() > 0 {
 			least := [...]float64{hotCore, hotMem}[i]
 			for _, g := range c.byJob(t) {
@@ -42,26 +38,25 @@ func (d *gpuHeat) Observe(t *Tick, r *Report) {
 					if s.windows > 0 {
 						limit -= 2
 					}
-					s.hold(len(g.ids) >= clockPeers && g.values[k] >= limit, c.rows[id].stamp, g.values[k], g.median)
+					s.hold(len(g.ids) >= clockPeers && g.values[k] >= limit, c.row(id).stamp, g.values[k], g.median)
 					keepStreak(d.hot[i], id, s)
 				}
 			}
 		}
-		d.report(t, r, i)
+		d.report(t, r, c, d.hot[i])
 	}
 }
 
-func (d *gpuHeat) report(t *Tick, r *Report, i int) {
-	c := d.columns[i]
+func (d *gpuHeat) report(t *Tick, r *Report, c *column, hot map[signals.EntityID]streak) {
 	var ids []signals.EntityID
-	for id, s := range d.hot[i] {
-		if _, ok := c.get(t, id); ok && s.windows >= clockWindows {
+	for id, s := range hot {
+		if _, ok := c.get(id); ok && s.windows >= clockWindows {
 			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
 	for _, id := range ids {
-		s, e := d.hot[i][id], t.Entities.Of(id)
+		s, e := hot[id], t.Entities.Of(id)
 		f := Finding{
 			Detector: d.Name(), Pattern: PeerOutlier, Signal: c.signal, Entity: e, Direction: signals.Up, Value: s.value,
 			Expected: s.against, Score: math.NaN(), Windows: int(s.windows), Since: unixMilli(s.since), Code: CodeHot,
@@ -75,8 +70,7 @@ func (d *gpuHeat) report(t *Tick, r *Report, i int) {
 
 // Renumber implements [Renumberer].
 func (d *gpuHeat) Renumber(to []signals.EntityID, _ int) {
-	for i := range d.columns {
-		d.columns[i].renumber(to)
+	for i := range d.hot {
 		d.hot[i] = renumberMap(d.hot[i], to)
 	}
 }

@@ -14,10 +14,10 @@ import (
 // Hosts of two generations of GPUs may work for one job. A GPU that never had more
 // is told only if few are like it and it stands apart within its host as well.
 type gpuPCIe struct {
-	util    *column
-	columns [2]*column
+	util    *column    // of the tick
+	columns [2]*column // of the tick: width, generation
 	low     [2]map[signals.EntityID]streak
-	best    [2]map[signals.EntityID]float64 // ever seen under load
+	best    [2]table[float64] // ever seen under load
 	replays *rateWatch
 }
 
@@ -25,10 +25,7 @@ const pcieWindows = 3 // DCGM values can be a minute old
 
 func newGPUPCIe() *gpuPCIe {
 	return &gpuPCIe{
-		util:    newColumn(signals.GPUUtil),
-		columns: [2]*column{newColumn(signals.GPUPCIeWidth), newColumn(signals.GPUPCIeGen)},
 		low:     [2]map[signals.EntityID]streak{{}, {}},
-		best:    [2]map[signals.EntityID]float64{{}, {}},
 		replays: newRateWatch("gpu_pcie", []rateRule{{signals.GPUPCIeReplays, CodePCIeReplays, Errors, 0.5, 10}}),
 	}
 }
@@ -37,9 +34,9 @@ func (d *gpuPCIe) Name() string { return "gpu_pcie" }
 
 // Observe implements [Detector].
 func (d *gpuPCIe) Observe(t *Tick, r *Report) {
-	d.util.update(t)
+	d.util = t.column(signals.GPUUtil)
+	d.columns = [2]*column{t.column(signals.GPUPCIeWidth), t.column(signals.GPUPCIeGen)}
 	for i, c := range d.columns {
-		c.update(t)
 		if t.Frames[c.signal].Len() > 0 {
 			for _, g := range c.byJob(t) {
 				d.judge(t, i, g)
@@ -54,7 +51,7 @@ func (d *gpuPCIe) judge(t *Tick, i int, g *peerGroup) {
 	var ids []signals.EntityID
 	var values []float64
 	for k, id := range g.ids {
-		u, known := d.util.get(t, id)
+		u, known := d.util.get(id)
 		if g.values[k] > 0 && (!known || u >= busyUtil) {
 			ids = append(ids, id)
 			values = append(values, g.values[k])
@@ -63,10 +60,11 @@ func (d *gpuPCIe) judge(t *Tick, i int, g *peerGroup) {
 	mid := medianOf(values)
 	odd := d.odd(t, ids, values)
 	for k, id := range ids {
-		d.best[i][id] = max(d.best[i][id], values[k])
-		low := values[k] < mid && (values[k] < d.best[i][id] || odd[k])
+		best := d.best[i].put(id)
+		*best = max(*best, values[k])
+		low := values[k] < mid && (values[k] < *best || odd[k])
 		s := d.low[i][id]
-		s.hold(len(values) >= clockPeers && low, d.columns[i].rows[id].stamp, values[k], mid)
+		s.hold(len(values) >= clockPeers && low, d.columns[i].row(id).stamp, values[k], mid)
 		keepStreak(d.low[i], id, s)
 	}
 }
@@ -96,7 +94,7 @@ func (d *gpuPCIe) report(t *Tick, r *Report, i int) {
 	c := d.columns[i]
 	var ids []signals.EntityID
 	for id, s := range d.low[i] {
-		if _, ok := c.get(t, id); ok && s.windows >= pcieWindows {
+		if _, ok := c.get(id); ok && s.windows >= pcieWindows {
 			ids = append(ids, id)
 		}
 	}
@@ -117,11 +115,9 @@ func (d *gpuPCIe) report(t *Tick, r *Report, i int) {
 
 // Renumber implements [Renumberer].
 func (d *gpuPCIe) Renumber(to []signals.EntityID, n int) {
-	d.util.renumber(to)
-	for i := range d.columns {
-		d.columns[i].renumber(to)
+	for i := range d.low {
 		d.low[i] = renumberMap(d.low[i], to)
-		d.best[i] = renumberMap(d.best[i], to)
+		d.best[i].renumber(to)
 	}
 	d.replays.Renumber(to, n)
 }

@@ -11,9 +11,8 @@ import (
 // or with all hosts if it has none. Pressure that all hosts have is how the job
 // is.
 type hostPressure struct {
-	rules   []pressureRule
-	columns []*column
-	high    []map[signals.EntityID]streak
+	rules []pressureRule
+	high  []map[signals.EntityID]streak
 }
 
 type pressureRule struct {
@@ -32,8 +31,7 @@ func newHostPressure() *hostPressure {
 		{signals.HostIRQPressure, CodeIRQPressure, 0.1, 4},
 		{signals.HostLoad, CodeLoad, 16, 3},
 	}}
-	for _, rule := range d.rules {
-		d.columns = append(d.columns, newColumn(rule.signal))
+	for range d.rules {
 		d.high = append(d.high, map[signals.EntityID]streak{})
 	}
 	return d
@@ -44,30 +42,29 @@ func (d *hostPressure) Name() string { return "host_pressure" }
 // Observe implements [Detector].
 func (d *hostPressure) Observe(t *Tick, r *Report) {
 	for i, rule := range d.rules {
-		c := d.columns[i]
-		c.update(t)
+		c := t.column(rule.signal)
 		if t.Frames[rule.signal].Len() > 0 {
-			d.judge(t, i)
+			d.judge(t, i, c)
 		}
-		d.report(t, r, i)
+		d.report(t, r, i, c)
 	}
 }
 
-func (d *hostPressure) judge(t *Tick, i int) {
-	c, rule := d.columns[i], d.rules[i]
+func (d *hostPressure) judge(t *Tick, i int, c *column) {
+	rule := d.rules[i]
 	groups := map[*signals.Job][]float64{}
-	ids := c.sorted(t)
+	ids := c.sorted()
 	for _, id := range ids {
-		j := t.JobOf(t.Entities.Of(id))
-		groups[j] = append(groups[j], c.rows[id].value)
+		j := t.jobOf(id)
+		groups[j] = append(groups[j], c.row(id).value)
 	}
 	medians := make(map[*signals.Job]float64, len(groups))
 	for j, values := range groups {
 		medians[j] = medianOf(values)
 	}
 	for _, id := range ids {
-		j := t.JobOf(t.Entities.Of(id))
-		s, row := d.high[i][id], c.rows[id]
+		j := t.jobOf(id)
+		s, row := d.high[i][id], c.row(id)
 		limit := max(rule.floor, rule.ratio*medians[j])
 		if s.windows > 0 {
 			limit /= 2
@@ -77,11 +74,10 @@ func (d *hostPressure) judge(t *Tick, i int) {
 	}
 }
 
-func (d *hostPressure) report(t *Tick, r *Report, i int) {
-	c := d.columns[i]
+func (d *hostPressure) report(t *Tick, r *Report, i int, c *column) {
 	var ids []signals.EntityID
 	for id, s := range d.high[i] {
-		if _, ok := c.get(t, id); ok && s.windows >= pressureWindows {
+		if _, ok := c.get(id); ok && s.windows >= pressureWindows {
 			ids = append(ids, id)
 		}
 	}
@@ -101,8 +97,7 @@ func (d *hostPressure) report(t *Tick, r *Report, i int) {
 
 // Renumber implements [Renumberer].
 func (d *hostPressure) Renumber(to []signals.EntityID, _ int) {
-	for i := range d.columns {
-		d.columns[i].renumber(to)
+	for i := range d.high {
 		d.high[i] = renumberMap(d.high[i], to)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // ticket, more than 10 a page), so events are counted over an hour.
 type nvlinkErrors struct {
 	links map[signals.EntityID][]nvlinkEvent
-	seen  map[signals.EntityID]int64 // links that report at all
+	seen  table[int64] // links that report at all
 }
 
 type nvlinkEvent struct {
@@ -29,7 +29,7 @@ const (
 )
 
 func newNVLinkErrors() *nvlinkErrors {
-	return &nvlinkErrors{links: map[signals.EntityID][]nvlinkEvent{}, seen: map[signals.EntityID]int64{}}
+	return &nvlinkErrors{links: map[signals.EntityID][]nvlinkEvent{}}
 }
 
 func (d *nvlinkErrors) Name() string { return "nvlink_errors" }
@@ -38,7 +38,7 @@ func (d *nvlinkErrors) Name() string { return "nvlink_errors" }
 func (d *nvlinkErrors) Observe(t *Tick, r *Report) {
 	if f := t.Frames[signals.NVLinkErrors]; f.Len() > 0 && f.Delta != nil {
 		for i, id := range f.Entity {
-			d.seen[id] = f.Stamp[i]
+			*d.seen.put(id) = f.Stamp[i]
 			if n := f.Delta[i]; n >= 1 {
 				list := append(d.links[id], nvlinkEvent{f.Stamp[i], n})
 				if len(list) > linkEventsKept {
@@ -66,7 +66,7 @@ func (d *nvlinkErrors) report(t *Tick, r *Report) {
 			ids = append(ids, id)
 		}
 	}
-	if n := len(d.seen); n >= nvlinkMinimum && float64(len(ids)) > nvlinkCommon*float64(n) {
+	if n := d.seen.len(); n >= nvlinkMinimum && float64(len(ids)) > nvlinkCommon*float64(n) {
 		return
 	}
 	slices.Sort(ids)
@@ -74,7 +74,7 @@ func (d *nvlinkErrors) report(t *Tick, r *Report) {
 		list, e := d.links[id], t.Entities.Of(id)
 		f := Finding{
 			Detector: d.Name(), Pattern: Event, Signal: signals.NVLinkErrors, Entity: e, Direction: signals.Up,
-			Value: sum(list), Expected: math.NaN(), Score: math.NaN(), Peers: max(0, len(d.seen)-1), Count: sum(list),
+			Value: sum(list), Expected: math.NaN(), Score: math.NaN(), Peers: max(0, d.seen.len()-1), Count: sum(list),
 			Since: unixMilli(list[0].at), Code: CodeNVLink,
 		}
 		if j := t.JobOf(e); j != nil {
@@ -94,5 +94,6 @@ func sum(list []nvlinkEvent) float64 {
 
 // Renumber implements [Renumberer].
 func (d *nvlinkErrors) Renumber(to []signals.EntityID, _ int) {
-	d.links, d.seen = renumberMap(d.links, to), renumberMap(d.seen, to)
+	d.links = renumberMap(d.links, to)
+	d.seen.renumber(to)
 }

@@ -15,7 +15,7 @@ const usualFactor = 10
 // fabric lacks has no series and no finding.
 type portErrors struct {
 	*rateWatch
-	sent  *column // bytes sent, for the share of repeated bytes
+	sent  *column // of the tick: bytes sent, for the share of repeated bytes
 	share int     // index of the rule of that share
 	ids   []signals.EntityID
 	rates []float64
@@ -39,7 +39,7 @@ func newPortErrors(o Options) *portErrors {
 		// Last: the share of bytes sent again, which is no counter of its own.
 		{signals.NICRetransmitBytes, CodeRetransmissions, Errors, 2e-4, 8},
 	}
-	return &portErrors{rateWatch: newRateWatch("port_errors", rules), sent: newColumn(signals.NICTx), share: len(rules) - 1}
+	return &portErrors{rateWatch: newRateWatch("port_errors", rules), share: len(rules) - 1}
 }
 
 // leastTraffic is the rate below which a share of bytes says nothing.
@@ -47,13 +47,13 @@ const leastTraffic = 1e6
 
 // Observe implements [Detector].
 func (d *portErrors) Observe(t *Tick, r *Report) {
-	d.sent.update(t)
+	d.sent = t.column(signals.NICTx)
 	for i := range d.rules {
 		f := t.Frames[d.rules[i].signal]
 		switch {
 		case f.Len() == 0:
 		case i == d.share:
-			d.shares(t, f)
+			d.shares(f)
 			d.observe(t, i, d.ids, d.rates, d.times)
 		default:
 			d.observe(t, i, f.Entity, f.Value, f.Stamp)
@@ -63,10 +63,10 @@ func (d *portErrors) Observe(t *Tick, r *Report) {
 }
 
 // shares divides repeated bytes by all bytes sent.
-func (d *portErrors) shares(t *Tick, f *signals.Frame) {
+func (d *portErrors) shares(f *signals.Frame) {
 	d.ids, d.rates, d.times = d.ids[:0], d.rates[:0], d.times[:0]
 	for k, id := range f.Entity {
-		sent, ok := d.sent.get(t, id)
+		sent, ok := d.sent.get(id)
 		if !ok || sent < leastTraffic || math.IsNaN(f.Value[k]) {
 			continue
 		}
@@ -74,10 +74,4 @@ func (d *portErrors) shares(t *Tick, f *signals.Frame) {
 		d.rates = append(d.rates, f.Value[k]/sent)
 		d.times = append(d.times, f.Stamp[k])
 	}
-}
-
-// Renumber implements [Renumberer].
-func (d *portErrors) Renumber(to []signals.EntityID, n int) {
-	d.rateWatch.Renumber(to, n)
-	d.sent.renumber(to)
 }

@@ -35,9 +35,9 @@ func nameOfPort(e signals.Entity) portName { return portName{e.Host, e.Device, e
 // is what is ill or boots, which nothing that is kept here tells.
 func (d *portState) hostsUp(t *Tick) map[string]bool {
 	up := map[string]bool{}
-	for id, p := range d.ports {
-		if p.active && !p.down {
-			up[t.Entities.Of(id).Host] = true
+	for i := range d.ports.list {
+		if p := &d.ports.list[i].v; p.active && !p.down {
+			up[t.Entities.Of(d.ports.list[i].id).Host] = true
 		}
 	}
 	return up

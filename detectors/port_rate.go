@@ -11,9 +11,9 @@ import (
 // compared; a card that has one rate in all hosts (a storage card, an older
 // generation) has nothing to answer for.
 type portRate struct {
-	rate, state *column
+	rate, state *column // of the tick
 	models      cards
-	ports       map[signals.EntityID]rateMemory
+	ports       table[rateMemory]
 	peers       ratePeers // of the tick
 }
 
@@ -32,9 +32,8 @@ const rateSamples = 2
 
 func newPortRate() *portRate {
 	return &portRate{
-		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState),
-		models: cards{}, ports: map[signals.EntityID]rateMemory{},
-		peers: ratePeers{lists[string, float64]{}, lists[[3]string, float64]{}, lists[[2]string, float64]{}},
+		models: cards{},
+		peers:  ratePeers{lists[string, float64]{}, lists[[3]string, float64]{}, lists[[2]string, float64]{}},
 	}
 }
 
@@ -42,10 +41,9 @@ func (d *portRate) Name() string { return "port_rate" }
 
 // Observe implements [Detector].
 func (d *portRate) Observe(t *Tick, r *Report) {
-	d.rate.update(t)
-	d.state.update(t)
+	d.rate, d.state = t.column(signals.NICRate), t.column(signals.NICState)
 	d.models.update(t)
-	ids := d.rate.sorted(t)
+	ids := d.rate.sorted()
 	if len(ids) == 0 {
 		return
 	}
@@ -65,11 +63,11 @@ type ratePeers struct {
 
 // usable says whether a port is up: the rate of a port without a link means
 // nothing.
-func (d *portRate) usable(t *Tick, id signals.EntityID) bool {
-	if v, ok := d.rate.get(t, id); !ok || v <= 0 {
+func (d *portRate) usable(id signals.EntityID) bool {
+	if v, ok := d.rate.get(id); !ok || v <= 0 {
 		return false
 	}
-	v, ok := d.state.get(t, id)
+	v, ok := d.state.get(id)
 	return !ok || v == stateActive
 }
 
@@ -79,10 +77,10 @@ func (d *portRate) group(t *Tick, ids []signals.EntityID) {
 	p.name.reset()
 	p.host.reset()
 	for _, id := range ids {
-		if !d.usable(t, id) {
+		if !d.usable(id) {
 			continue
 		}
-		v, _ := d.rate.get(t, id)
+		v, _ := d.rate.get(id)
 		e := t.Entities.Of(id)
 		model := d.models.of(e)
 		p.name.add([3]string{model, e.Device, e.Port}, v)
@@ -97,19 +95,18 @@ func (d *portRate) group(t *Tick, ids []signals.EntityID) {
 }
 
 func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID) {
-	if !d.usable(t, id) {
+	if !d.usable(id) {
 		return
 	}
-	v, _ := d.rate.get(t, id)
-	m := d.ports[id]
+	v, _ := d.rate.get(id)
+	m := d.ports.put(id)
 	e := t.Entities.Of(id)
 	expected, n, low := d.compare(e, v, max(m.best, v))
 	if m.best < v {
 		m.best = v
 	}
-	stamp := d.rate.rows[id].stamp
+	stamp := d.rate.row(id).stamp
 	stands := m.streak.hold(low, stamp, v, expected)
-	d.ports[id] = m
 	if !stands || m.streak.windows < rateSamples {
 		return
 	}
@@ -159,8 +156,4 @@ func shareAt(list []float64, v float64) float64 {
 }
 
 // Renumber implements [Renumberer].
-func (d *portRate) Renumber(to []signals.EntityID, _ int) {
-	d.rate.renumber(to)
-	d.state.renumber(to)
-	d.ports = renumberMap(d.ports, to)
-}
+func (d *portRate) Renumber(to []signals.EntityID, _ int) { d.ports.renumber(to) }

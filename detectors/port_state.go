@@ -13,8 +13,7 @@ import (
 // port that is down for ever). Downtime is summed over a while, because seconds
 // without a link, not the number of events, decide whether a job survives.
 type portState struct {
-	state, phys *column
-	ports       map[signals.EntityID]portMemory
+	ports table[portMemory]
 	// down are the ports that are down now, to be kept; recalled those that were
 	// before a restart, with the time in Unix ms, until they are seen again.
 	down     []keptPort
@@ -44,18 +43,14 @@ const (
 )
 
 func newPortState() *portState {
-	return &portState{
-		state: newColumn(signals.NICState), phys: newColumn(signals.NICPhysState),
-		ports: map[signals.EntityID]portMemory{},
-	}
+	return &portState{}
 }
 
 func (d *portState) Name() string { return "port_state" }
 
 // Observe implements [Detector].
 func (d *portState) Observe(t *Tick, r *Report) {
-	d.state.update(t)
-	d.phys.update(t)
+	state := t.column(signals.NICState)
 	d.forget(t.Time)
 	if f := t.Frames[signals.NICState]; f.Len() > 0 {
 		for i, id := range f.Entity {
@@ -65,7 +60,7 @@ func (d *portState) Observe(t *Tick, r *Report) {
 			}
 			d.observe(t, id, f.Value[i], worst, f.Stamp[i])
 		}
-	} else if f := t.Frames[signals.NICPhysState]; f.Len() > 0 && len(d.state.rows) == 0 {
+	} else if f := t.Frames[signals.NICPhysState]; f.Len() > 0 && state.rows.len() == 0 {
 		for i, id := range f.Entity {
 			v := f.Value[i]
 			if v == physLinkUp {
@@ -82,9 +77,10 @@ func (d *portState) observe(t *Tick, id signals.EntityID, v, worst float64, stam
 	if math.IsNaN(v) {
 		return
 	}
-	p, known := d.ports[id]
-	if !known {
-		d.takeUp(t.Entities.Of(id), &p, v, stamp)
+	p := d.ports.at(id)
+	if p == nil {
+		p = d.ports.put(id)
+		d.takeUp(t.Entities.Of(id), p, v, stamp)
 	}
 	was := p.active
 	switch {
@@ -101,19 +97,18 @@ func (d *portState) observe(t *Tick, id signals.EntityID, v, worst float64, stam
 	if len(p.periods) > periodsKept {
 		p.periods = slices.Delete(p.periods, 0, len(p.periods)-periodsKept)
 	}
-	d.ports[id] = p
 }
 
 func (d *portState) report(t *Tick, r *Report) {
 	var ids []signals.EntityID
 	d.down = nil
-	for id, p := range d.ports {
+	for i := range d.ports.list {
+		p := &d.ports.list[i].v
 		for len(p.periods) > 0 && t.Time.UnixMilli()-p.periods[0].to > portMemoryFor.Milliseconds() {
 			p.periods = p.periods[1:]
-			d.ports[id] = p
 		}
 		if p.down || len(p.periods) > 0 {
-			ids = append(ids, id)
+			ids = append(ids, d.ports.list[i].id)
 		}
 	}
 	slices.Sort(ids)
@@ -122,7 +117,7 @@ func (d *portState) report(t *Tick, r *Report) {
 		up = d.hostsUp(t)
 	}
 	for _, id := range ids {
-		p := d.ports[id]
+		p := d.ports.at(id)
 		e := t.Entities.Of(id)
 		base := Finding{Detector: d.Name(), Signal: signals.NICState, Entity: e, Direction: signals.Down, Score: math.NaN(), Expected: math.NaN()}
 		if j := t.JobOf(e); j != nil {
@@ -163,8 +158,4 @@ func (p *portMemory) downtime(now int64) (seconds, times float64, since time.Tim
 }
 
 // Renumber implements [Renumberer].
-func (d *portState) Renumber(to []signals.EntityID, _ int) {
-	d.state.renumber(to)
-	d.phys.renumber(to)
-	d.ports = renumberMap(d.ports, to)
-}
+func (d *portState) Renumber(to []signals.EntityID, _ int) { d.ports.renumber(to) }

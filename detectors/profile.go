@@ -163,9 +163,8 @@ func (d *profile) readGPUs(t *Tick) {
 	for _, id := range profileSignals() {
 		f := t.Frame(id)
 		for i := range f.Len() {
-			e := t.Entities.Of(f.Entity[i])
-			j := t.JobOf(e)
-			if j == nil || t.spare(e) || !(f.Value[i] >= 0) || math.IsInf(f.Value[i], 1) {
+			j := t.jobOf(f.Entity[i])
+			if j == nil || t.spare(t.Entities.Of(f.Entity[i])) || !(f.Value[i] >= 0) || math.IsInf(f.Value[i], 1) {
 				continue
 			}
 			s := d.sums[j.ID]

@@ -101,7 +101,7 @@ func (d *progress) readCounters(t *Tick) {
 
 // of returns the state of the running job that an entity works for.
 func (d *progress) of(t *Tick, id signals.EntityID) *progressJob {
-	j := t.JobOf(t.Entities.Of(id))
+	j := t.jobOf(id)
 	if j == nil || j.Ended {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (d *progress) readFiles(t *Tick) {
 			continue
 		}
 		written := f.Stamp[i] - int64(f.Value[i]*1000)
-		j := t.JobOf(t.Entities.Of(f.Entity[i]))
+		j := t.jobOf(f.Entity[i])
 		if !j.FirstSeen.IsZero() && written < j.FirstSeen.UnixMilli() && p.clocks[clockInspector].run == 0 {
 			continue // a file that a former job left behind
 		}

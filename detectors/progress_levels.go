@@ -114,7 +114,7 @@ func (l *levels) enlist(kind int, id signals.EntityID, e signals.Entity) {
 func (l *levels) learn(t *Tick, running func(job string) bool) {
 	for kind := range l.dirty {
 		for _, id := range l.dirty[kind] {
-			j := t.JobOf(t.Entities.Of(id))
+			j := t.jobOf(id)
 			if j == nil || !running(j.ID) {
 				continue
 			}

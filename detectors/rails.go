@@ -13,11 +13,10 @@ import (
 // Cards of another model than the busiest one are left out: they are for
 // storage or for management.
 type rails struct {
-	rate, state, tx *column
-	models          cards
-	ports           lists[string, railPort] // by host
-	hosts           map[string]hostRails
-	read            time.Time // when hosts was made
+	models cards
+	ports  lists[string, railPort] // by host
+	hosts  map[string]hostRails
+	read   time.Time // when hosts was made
 }
 
 type railPort struct {
@@ -47,29 +46,24 @@ const railsEvery = time.Minute
 const railUsed = 0.1
 
 func newRails() *rails {
-	return &rails{
-		rate: newColumn(signals.NICRate), state: newColumn(signals.NICState), tx: newColumn(signals.NICTx), models: cards{},
-		ports: lists[string, railPort]{}, hosts: map[string]hostRails{},
-	}
+	return &rails{models: cards{}, ports: lists[string, railPort]{}, hosts: map[string]hostRails{}}
 }
 
 func (d *rails) update(t *Tick) {
-	for _, c := range []*column{d.rate, d.state, d.tx} {
-		c.update(t)
-	}
+	rates, states, sent := t.column(signals.NICRate), t.column(signals.NICState), t.column(signals.NICTx)
 	d.models.update(t)
 	if t.Time.Sub(d.read) < railsEvery {
 		return
 	}
 	d.read = t.Time
 	d.ports.reset()
-	for _, id := range d.tx.sorted(t) {
-		rate, ok := d.rate.get(t, id)
-		if v, known := d.state.get(t, id); !ok || rate <= 0 || known && v != stateActive {
+	for _, id := range sent.sorted() {
+		rate, ok := rates.get(id)
+		if v, known := states.get(id); !ok || rate <= 0 || known && v != stateActive {
 			continue
 		}
 		e := t.Entities.Of(id)
-		d.ports.add(e.Host, railPort{e.Device, d.models.of(e), rate, d.tx.rows[id].value})
+		d.ports.add(e.Host, railPort{e.Device, d.models.of(e), rate, sent.row(id).value})
 	}
 	clear(d.hosts)
 	for host, list := range d.ports {
@@ -114,10 +108,4 @@ func (d *rails) of(job *signals.Job, perHost int) railUse {
 	each := max(1, u.there/max(1, u.gpus))
 	u.limit = u.rate * float64(min(u.there, max(1, perHost)*each))
 	return u
-}
-
-func (d *rails) renumber(to []signals.EntityID) {
-	for _, c := range []*column{d.rate, d.state, d.tx} {
-		c.renumber(to)
-	}
 }

@@ -45,7 +45,7 @@ type rateState struct {
 type rateWatch struct {
 	name  string
 	rules []rateRule
-	state []map[signals.EntityID]rateState
+	state []table[rateState] // by rule
 	// fabric is what is usual on the fabric, by rule and part.
 	fabric []map[string]fabricLevel
 	split  map[string]*rateRows
@@ -75,7 +75,7 @@ const rateLearn = 8
 func newRateWatch(name string, rules []rateRule) *rateWatch {
 	w := &rateWatch{name: name, rules: rules, split: map[string]*rateRows{}}
 	for range rules {
-		w.state = append(w.state, map[signals.EntityID]rateState{})
+		w.state = append(w.state, table[rateState]{})
 		w.fabric = append(w.fabric, map[string]fabricLevel{})
 	}
 	return w
@@ -130,7 +130,7 @@ func (w *rateWatch) partOf(i int, e signals.Entity) string {
 
 // part takes the rates of series that are like each other.
 func (w *rateWatch) part(t *Tick, i int, part string, ids []signals.EntityID, rates []float64, stamps []int64) {
-	rule, state := &w.rules[i], w.state[i]
+	rule, state := &w.rules[i], &w.state[i]
 	median := w.median(rates)
 	if math.IsNaN(median) {
 		return
@@ -150,9 +150,12 @@ func (w *rateWatch) part(t *Tick, i int, part string, ids []signals.EntityID, ra
 		if math.IsNaN(v) || v < 0 {
 			continue
 		}
-		st, seen := state[id]
-		if v == 0 && !seen {
-			continue // a flat counter needs no memory
+		st := state.at(id)
+		if st == nil {
+			if v == 0 {
+				continue // a flat counter needs no memory
+			}
+			st = state.put(id)
 		}
 		st.last = stamps[k]
 		base := calm
@@ -177,7 +180,6 @@ func (w *rateWatch) part(t *Tick, i int, part string, ids []signals.EntityID, ra
 			}
 			st.n = uint16(min(int(st.n)+1, math.MaxUint16))
 		}
-		state[id] = st
 	}
 }
 
@@ -208,26 +210,25 @@ func (w *rateWatch) median(rates []float64) float64 {
 
 // report adds a finding for every series that stands out for two samples.
 func (w *rateWatch) report(t *Tick, i int, r *Report) {
-	rule, state := &w.rules[i], w.state[i]
+	rule, state := &w.rules[i], &w.state[i]
 	var ids []signals.EntityID
-	for id, st := range state {
-		if t.Time.UnixMilli()-st.last > 3*columnAge.Milliseconds() {
-			if st.streak.windows > 0 || t.Time.UnixMilli()-st.last > 100*columnAge.Milliseconds() {
-				delete(state, id)
-			}
-			continue
+	now := t.Time.UnixMilli()
+	state.drop(func(id signals.EntityID, st *rateState) bool {
+		if now-st.last > 3*columnAge.Milliseconds() {
+			return st.streak.windows > 0 || now-st.last > 100*columnAge.Milliseconds()
 		}
 		if st.streak.windows >= 2 {
 			ids = append(ids, id)
 		}
-	}
+		return false
+	})
 	slices.Sort(ids)
 	for _, id := range ids {
-		st := state[id]
+		st := state.at(id)
 		e := t.Entities.Of(id)
 		f := Finding{
 			Detector: w.name, Pattern: rule.pattern, Signal: rule.signal, Entity: e, Direction: signals.Up,
-			Value: st.streak.value, Expected: st.streak.against, Score: math.NaN(), Peers: max(0, len(state)-1),
+			Value: st.streak.value, Expected: st.streak.against, Score: math.NaN(), Peers: max(0, state.len()-1),
 			Windows: int(st.streak.windows), Since: unixMilli(st.streak.since), Code: rule.code,
 		}
 		n := t.Frames[rule.signal].Len()
@@ -247,6 +248,6 @@ func (w *rateWatch) report(t *Tick, i int, r *Report) {
 // Renumber implements [Renumberer].
 func (w *rateWatch) Renumber(to []signals.EntityID, _ int) {
 	for i := range w.state {
-		w.state[i] = renumberMap(w.state[i], to)
+		w.state[i].renumber(to)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // is there from the first step has no past inside the job; other jobs are its
 // only measure. See docs/detectors/shapes.md.
 type shapes struct {
-	memory time.Duration // of ended jobs
-	rows   map[signals.EntityID]*shapeJob
+	memory time.Duration                     // of ended jobs
+	rows   table[*shapeJob]                  // nil for what belongs to no shape
 	jobs   map[shapeKey]map[string]*shapeJob // by job
 	kernel map[string]string                 // host: release
 }
@@ -49,7 +49,7 @@ const (
 )
 
 func newShapes(o Options) *shapes {
-	return &shapes{memory: o.Memory, rows: map[signals.EntityID]*shapeJob{}, jobs: map[shapeKey]map[string]*shapeJob{}, kernel: map[string]string{}}
+	return &shapes{memory: o.Memory, jobs: map[shapeKey]map[string]*shapeJob{}, kernel: map[string]string{}}
 }
 
 func (d *shapes) Name() string { return "shapes" }
@@ -74,10 +74,10 @@ func (d *shapes) collect(t *Tick, f *signals.Frame) {
 		if !(f.Value[i] > 0) {
 			continue // the exported bandwidth of all-to-all is always 0
 		}
-		j, known := d.rows[id]
+		j, known := d.rows.get(id)
 		if !known {
 			j = d.find(t, t.Entities.Of(id))
-			d.rows[id] = j
+			*d.rows.put(id) = j
 		}
 		if j == nil {
 			continue
@@ -134,11 +134,7 @@ func (d *shapes) evict(k shapeKey) {
 	}
 	gone := d.jobs[k][oldest]
 	delete(d.jobs[k], oldest)
-	for id, j := range d.rows {
-		if j == gone {
-			delete(d.rows, id)
-		}
-	}
+	d.rows.drop(func(_ signals.EntityID, j **shapeJob) bool { return *j == gone })
 }
 
 // describe notes where the job runs and with which kernels.
@@ -245,4 +241,4 @@ func (d *shapes) add(r *Report, k shapeKey, j *shapeJob, code string, usual floa
 }
 
 // Renumber implements [Renumberer].
-func (d *shapes) Renumber(to []signals.EntityID, _ int) { d.rows = renumberMap(d.rows, to) }
+func (d *shapes) Renumber(to []signals.EntityID, _ int) { d.rows.renumber(to) }

@@ -11,10 +11,10 @@ import (
 // switchPorts compares the load of a switch's uplinks with each other and
 // counts its links to other switches.
 type switchPorts struct {
-	out, rate, state *column
-	uneven           map[signals.EntityID]streak
-	wasUp            map[signals.EntityID]bool
-	uplinks          map[string]*uplinkMemory
+	out, rate *column // of the tick
+	uneven    map[signals.EntityID]streak
+	wasUp     map[signals.EntityID]bool
+	uplinks   map[string]*uplinkMemory
 }
 
 type uplinkMemory struct {
@@ -32,7 +32,6 @@ const (
 
 func newSwitchPorts() *switchPorts {
 	return &switchPorts{
-		out: newColumn(signals.SwitchPortTx), rate: newColumn(signals.SwitchPortRate), state: newColumn(signals.SwitchPortState),
 		uneven: map[signals.EntityID]streak{}, wasUp: map[signals.EntityID]bool{}, uplinks: map[string]*uplinkMemory{},
 	}
 }
@@ -41,9 +40,7 @@ func (d *switchPorts) Name() string { return "switch_ports" }
 
 // Observe implements [Detector].
 func (d *switchPorts) Observe(t *Tick, r *Report) {
-	d.out.update(t)
-	d.rate.update(t)
-	d.state.update(t)
+	d.out, d.rate = t.column(signals.SwitchPortTx), t.column(signals.SwitchPortRate)
 	d.links(t, r)
 	if t.Frames[signals.SwitchPortTx].Len() > 0 {
 		d.loads(t)
@@ -56,7 +53,7 @@ func (d *switchPorts) Observe(t *Tick, r *Report) {
 // between switches are known, otherwise the busiest ports of a switch with all.
 func (d *switchPorts) loads(t *Tick) {
 	bySwitch := map[string][]signals.EntityID{}
-	for _, id := range d.out.sorted(t) {
+	for _, id := range d.out.sorted() {
 		e := t.Entities.Of(id)
 		if m := d.uplinks[e.Device]; m != nil && len(m.ports) > 0 && !m.ports[e.Port] {
 			continue
@@ -66,13 +63,13 @@ func (d *switchPorts) loads(t *Tick) {
 	for _, ids := range bySwitch {
 		values := make([]float64, 0, len(ids))
 		for _, id := range ids {
-			values = append(values, d.out.rows[id].value)
+			values = append(values, d.out.row(id).value)
 		}
 		for _, id := range ids {
-			row := d.out.rows[id]
+			row := d.out.row(id)
 			mid := medianWithout(values, row.value)
 			full := true
-			if rate, ok := d.rate.get(t, id); ok && rate > 0 {
+			if rate, ok := d.rate.get(id); ok && rate > 0 {
 				full = row.value >= 0.4*rate
 			}
 			s := d.uneven[id]
@@ -126,7 +123,7 @@ func (d *switchPorts) links(t *Tick, r *Report) {
 func (d *switchPorts) report(t *Tick, r *Report) {
 	var ids []signals.EntityID
 	for id, s := range d.uneven {
-		if _, ok := d.out.get(t, id); ok && s.windows >= unevenWindows {
+		if _, ok := d.out.get(id); ok && s.windows >= unevenWindows {
 			ids = append(ids, id)
 		}
 	}
@@ -146,8 +143,9 @@ func (d *switchPorts) report(t *Tick, r *Report) {
 
 // down reports ports of a switch that were up and are not.
 func (d *switchPorts) down(t *Tick, r *Report) {
-	for _, id := range d.state.sorted(t) {
-		row := d.state.rows[id]
+	state := t.column(signals.SwitchPortState)
+	for _, id := range state.sorted() {
+		row := state.row(id)
 		if row.value == stateActive {
 			d.wasUp[id] = true
 			continue
@@ -163,8 +161,5 @@ func (d *switchPorts) down(t *Tick, r *Report) {
 
 // Renumber implements [Renumberer].
 func (d *switchPorts) Renumber(to []signals.EntityID, _ int) {
-	for _, c := range []*column{d.out, d.rate, d.state} {
-		c.renumber(to)
-	}
 	d.uneven, d.wasUp = renumberMap(d.uneven, to), renumberMap(d.wasUp, to)
 }

@@ -20,6 +20,16 @@ type Tick struct {
 	byHost map[string]*signals.Job
 	byID   map[string]*signals.Job
 	placed map[string]bool // hosts whose working GPUs are known
+
+	columns [signals.Count]*column // that a detector asked for
+	number  uint32                 // of the tick
+	jobs    []jobMemo              // by entity
+}
+
+// jobMemo is what JobOf said of an entity at one tick.
+type jobMemo struct {
+	job  *signals.Job
+	tick uint32
 }
 
 func newTick() Tick {
@@ -34,6 +44,7 @@ func newTick() Tick {
 
 func (t *Tick) begin(s *signals.Snapshot) {
 	t.Snapshot = s
+	t.number++
 	t.Elapsed = 0
 	if !t.last.IsZero() {
 		t.Elapsed = s.Time.Sub(t.last)
@@ -57,6 +68,19 @@ func (t *Tick) begin(s *signals.Snapshot) {
 				continue
 			}
 			t.byHost[h] = j
+		}
+	}
+	for _, c := range t.columns {
+		if c != nil {
+			c.update(t)
+		}
+	}
+}
+
+func (t *Tick) renumber(to []signals.EntityID) {
+	for _, c := range t.columns {
+		if c != nil {
+			c.rows.renumber(to)
 		}
 	}
 }
@@ -109,6 +133,21 @@ func (t *Tick) JobOf(e signals.Entity) *signals.Job {
 		}
 	}
 	return t.byHost[e.Host]
+}
+
+// jobOf is JobOf of the entity with this number, looked up once a tick: a GPU has a
+// dozen signals.
+func (t *Tick) jobOf(id signals.EntityID) *signals.Job {
+	if int(id) >= len(t.jobs) {
+		grown := make([]jobMemo, int(id)+1+int(id)/8)
+		copy(grown, t.jobs)
+		t.jobs = grown
+	}
+	m := &t.jobs[id]
+	if m.tick != t.number {
+		m.job, m.tick = t.JobOf(t.Entities.Of(id)), t.number
+	}
+	return m.job
 }
 
 // spare says that e is a GPU of a host whose working GPUs are known, and none of

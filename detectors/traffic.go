@@ -17,8 +17,9 @@ type traffic struct {
 }
 
 type trafficSide struct {
-	column *column
-	ports  map[signals.EntityID]trafficMemory
+	signal signals.ID
+	column *column // of the tick
+	ports  table[trafficMemory]
 
 	// Of the tick: the ratios of sister ports to their levels, sisters of which one is
 	// suspect, and the ratio of each port.
@@ -50,7 +51,7 @@ func newTraffic() *traffic {
 	d := &traffic{models: cards{}}
 	for i, id := range []signals.ID{signals.NICTx, signals.NICRx} {
 		d.dirs[i] = trafficSide{
-			column: newColumn(id), ports: map[signals.EntityID]trafficMemory{}, ratios: lists[sisters, float64]{}, frozen: map[sisters]bool{},
+			signal: id, ratios: lists[sisters, float64]{}, frozen: map[sisters]bool{},
 		}
 	}
 	return d
@@ -69,24 +70,24 @@ func (d *traffic) Observe(t *Tick, r *Report) {
 
 // observe judges every port against its sisters on the host.
 func (s *trafficSide) observe(t *Tick, models cards) {
-	s.column.update(t)
-	if t.Frames[s.column.signal].Len() == 0 {
+	s.column = t.column(s.signal)
+	if t.Frames[s.signal].Len() == 0 {
 		return
 	}
 	s.ratios.reset()
 	clear(s.frozen)
 	s.ratio = s.ratio[:0]
-	ids := s.column.sorted(t)
+	ids := s.column.sorted()
 	for _, id := range ids {
 		e := t.Entities.Of(id)
-		m := s.settle(t, id, e)
+		m := s.settle(t, id)
 		k := sisters{e.Host, models.of(e)}
 		if t.Frozen(e) {
 			s.frozen[k] = true
 		}
 		x := math.NaN()
 		if m.n >= trafficLearn && m.level >= trafficBusy {
-			x = s.column.rows[id].value / m.level
+			x = s.column.row(id).value / m.level
 			s.ratios.add(k, x)
 		}
 		s.ratio = append(s.ratio, x)
@@ -95,8 +96,8 @@ func (s *trafficSide) observe(t *Tick, models cards) {
 		e := t.Entities.Of(id)
 		k := sisters{e.Host, models.of(e)}
 		all := s.ratios[k]
-		m := s.ports[id]
-		row := s.column.rows[id]
+		m := s.ports.at(id)
+		row := s.column.row(id)
 		above, gone := false, false
 		if x := s.ratio[i]; !math.IsNaN(x) && len(all) >= 2 {
 			mid := medianWithout(all, x)
@@ -114,20 +115,18 @@ func (s *trafficSide) observe(t *Tick, models cards) {
 			m.level += 0.05 * (row.value - m.level)
 			m.n = uint16(min(int(m.n)+1, math.MaxUint16))
 		}
-		s.ports[id] = m
 	}
 }
 
 // settle begins anew when another job uses the host: levels belong to a job.
-func (s *trafficSide) settle(t *Tick, id signals.EntityID, e signals.Entity) trafficMemory {
-	m := s.ports[id]
+func (s *trafficSide) settle(t *Tick, id signals.EntityID) *trafficMemory {
+	m := s.ports.put(id)
 	job := ""
-	if j := t.JobOf(e); j != nil {
+	if j := t.jobOf(id); j != nil {
 		job = j.ID
 	}
 	if m.job != job && job != "" {
-		m = trafficMemory{job: job}
-		s.ports[id] = m
+		*m = trafficMemory{job: job}
 	}
 	return m
 }
@@ -148,21 +147,18 @@ func medianWithout(xs []float64, x float64) float64 {
 
 func (s *trafficSide) report(t *Tick, name string, r *Report) {
 	var ids []signals.EntityID
-	for id, m := range s.ports {
-		row, ok := s.column.rows[id]
-		if !ok {
-			delete(s.ports, id)
-			continue
-		}
-		if t.Time.UnixMilli()-row.stamp <= 2*columnAge.Milliseconds() && (m.above.windows >= 3 || m.gone.windows >= 3) {
+	s.ports.drop(func(id signals.EntityID, m *trafficMemory) bool {
+		row, ok := s.column.rows.get(id)
+		if ok && t.Time.UnixMilli()-row.stamp <= 2*columnAge.Milliseconds() && (m.above.windows >= 3 || m.gone.windows >= 3) {
 			ids = append(ids, id)
 		}
-	}
+		return !ok
+	})
 	slices.Sort(ids)
 	for _, id := range ids {
-		m := s.ports[id]
+		m := s.ports.at(id)
 		e := t.Entities.Of(id)
-		f := Finding{Detector: name, Pattern: PeerOutlier, Signal: s.column.signal, Entity: e, Job: m.job, Score: math.NaN()}
+		f := Finding{Detector: name, Pattern: PeerOutlier, Signal: s.signal, Entity: e, Job: m.job, Score: math.NaN()}
 		st, code, dir := m.above, CodeTrafficAbove, signals.Up
 		if m.gone.windows >= 3 {
 			st, code, dir = m.gone, CodeTrafficGone, signals.Down
@@ -176,7 +172,6 @@ func (s *trafficSide) report(t *Tick, name string, r *Report) {
 // Renumber implements [Renumberer].
 func (d *traffic) Renumber(to []signals.EntityID, _ int) {
 	for i := range d.dirs {
-		d.dirs[i].column.renumber(to)
-		d.dirs[i].ports = renumberMap(d.dirs[i].ports, to)
+		d.dirs[i].ports.renumber(to)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // xid reports Xid events. The gauge keeps the last code for days, so only its
 // change is an event; the windowed count of newer exporters is one by itself.
 type xid struct {
-	last   map[signals.EntityID]float64
+	last   table[float64]
 	counts map[signals.EntityID]float64
 	events map[signals.Entity][]xidEvent // by GPU
 }
@@ -30,7 +30,7 @@ const (
 )
 
 func newXid() *xid {
-	return &xid{last: map[signals.EntityID]float64{}, counts: map[signals.EntityID]float64{}, events: map[signals.Entity][]xidEvent{}}
+	return &xid{counts: map[signals.EntityID]float64{}, events: map[signals.Entity][]xidEvent{}}
 }
 
 func (d *xid) Name() string { return "gpu_xid" }
@@ -42,7 +42,7 @@ func (d *xid) Observe(t *Tick, r *Report) {
 			d.gauge(t.Entities.Of(id), id, f.Value[i], f.Stamp[i])
 			if f.Max != nil && f.Max[i] != f.Value[i] {
 				d.gauge(t.Entities.Of(id), id, f.Max[i], f.Stamp[i])
-				d.last[id] = f.Value[i]
+				*d.last.put(id) = f.Value[i]
 			}
 		}
 	}
@@ -59,8 +59,8 @@ func (d *xid) gauge(e signals.Entity, id signals.EntityID, v float64, stamp int6
 	if math.IsNaN(v) || v < 0 || v > 1e4 {
 		return
 	}
-	was, seen := d.last[id]
-	d.last[id] = v
+	was, seen := d.last.get(id)
+	*d.last.put(id) = v
 	if seen && v != was && v > 0 {
 		d.note(e, int(v), 1, stamp)
 	}
@@ -138,5 +138,6 @@ func orderThings(a, b signals.Entity) int {
 
 // Renumber implements [Renumberer].
 func (d *xid) Renumber(to []signals.EntityID, _ int) {
-	d.last, d.counts = renumberMap(d.last, to), renumberMap(d.counts, to)
+	d.last.renumber(to)
+	d.counts = renumberMap(d.counts, to)
 }

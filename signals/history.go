@@ -174,7 +174,7 @@ func (h *history) send(begin time.Time) {
 	done := make(chan struct{})
 	h.pending = done
 	for _, q := range h.r.queries {
-		q.coming.skipped = h.absent[q] || (h.absent == nil && q.family.slow && !q.found && q.idle%slowEvery != 0)
+		q.coming.skipped = h.absent[q] || (h.absent == nil && q.rests())
 		if !h.r.opts.ReadAhead {
 			// Nobody looks at the chunk before any more: its memory is enough for both.
 			q.coming.res, q.res = q.res, promapi.Result{}

@@ -76,6 +76,7 @@ type query struct {
 	downFrom time.Time
 	found    bool // ever had rows
 	idle     int  // ticks in a row without rows
+	turn     int  // of a slow family: at which of slowEvery ticks it is asked
 	skipped  bool
 }
 
@@ -119,6 +120,7 @@ func NewReader(o Options, queriers map[string]promapi.Querier) (*Reader, error) 
 
 // plan lists the queries of a tick.
 func (r *Reader) plan() {
+	turns := 0
 	for _, f := range families() {
 		// One query a source: signals may be asked elsewhere.
 		for _, name := range r.names {
@@ -128,6 +130,10 @@ func (r *Reader) plan() {
 			}
 			q := &query{family: f, src: r.sources[name], custom: -1, names: mine, window: r.window0(f), selector: r.opts.near(f.name)}
 			q.expr = f.query(mine, q.selector, q.window)
+			if f.slow {
+				q.turn = turns
+				turns++
+			}
 			r.queries = append(r.queries, q)
 		}
 	}
@@ -171,12 +177,18 @@ func (r *Reader) Read(ctx context.Context, at time.Time) *Snapshot {
 // slowEvery is how many ticks a family without rows is left alone.
 const slowEvery = 4
 
+// rests says that q is not asked at this tick. Families without rows take turns, so
+// that no tick has all of them beside what it needs.
+func (q *query) rests() bool {
+	return q.family.slow && !q.found && q.idle > 0 && (q.idle+q.turn)%slowEvery != 0
+}
+
 // ask runs the queries of a tick, a few at a time.
 func (r *Reader) ask(ctx context.Context, at time.Time) {
 	var g errgroup.Group
 	g.SetLimit(r.opts.Concurrency)
 	for _, q := range r.queries {
-		q.skipped = q.family.slow && !q.found && q.idle%slowEvery != 0
+		q.skipped = q.rests()
 		if q.skipped {
 			q.idle++
 			q.err = nil
