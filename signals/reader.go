@@ -48,6 +48,7 @@ type Reader struct {
 	derive     deriver
 	plainRules [Count]compiled // for rows that come from no single series
 	fileAges   map[string]span
+	groupSlots plainSlots    // of the ages of dump groups
 	gives      [Count]uint64 // dialects that ever delivered a signal, as bits
 
 	tick       uint32

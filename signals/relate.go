@@ -228,7 +228,11 @@ func (r *Reader) plain(id ID, dialect int, e Entity, t int64, v float64) {
 	if e.Host == "" && e.Job == "" {
 		return
 	}
+	r.plainRule(r.plainRuleOf(id, dialect, e.Kind), e, t, v)
+}
+
+func (r *Reader) plainRuleOf(id ID, dialect int, kind Kind) *compiled {
 	c := &r.plainRules[id]
-	c.Signal, c.dialect, c.Kind = id, dialect, e.Kind
-	r.plainRule(c, e, t, v)
+	c.Signal, c.dialect, c.Kind = id, dialect, kind
+	return c
 }
