@@ -101,6 +101,9 @@ func (d *gpuClock) reason(t *Tick) {
 	for _, g := range d.reasons.byJob(t) {
 		var have [64]int
 		for _, v := range g.values {
+			if int64(v)&badReasons == 0 {
+				continue
+			}
 			for b := range 9 {
 				if int64(v)>>b&1 == 1 {
 					have[b]++
@@ -109,7 +112,7 @@ func (d *gpuClock) reason(t *Tick) {
 		}
 		for i, id := range g.ids {
 			odd := int64(0)
-			for b := range 9 {
+			for b := 0; b < 9 && int64(g.values[i])&badReasons != 0; b++ {
 				if bit := int64(1) << b; bit&badReasons != 0 && int64(g.values[i])&bit != 0 && 2*have[b] <= len(g.values) {
 					odd |= bit
 				}

@@ -58,7 +58,10 @@ func (d *gpuPCIe) judge(t *Tick, i int, g *peerGroup) {
 		}
 	}
 	mid := medianOf(values)
-	odd := d.odd(t, ids, values)
+	var odd []bool
+	if slices.ContainsFunc(values, func(v float64) bool { return v < mid }) {
+		odd = d.odd(t, ids, values)
+	}
 	for k, id := range ids {
 		best := d.best[i].put(id)
 		*best = max(*best, values[k])

@@ -18,6 +18,15 @@ type inside struct {
 	// is empty) lie apart by chance: the mean square over the last half hour,
 	// because the spread of four hosts at one instant is often near nothing.
 	spread map[insideKey]float64
+
+	rows table[insideRow] // by member of a communicator
+	now  []*insideSum     // those with rows at this tick
+}
+
+// insideRow leads from a member to what it is a part of, nil if it is within no host.
+type insideRow struct {
+	sum    *insideSum
+	device int // of sum
 }
 
 // insideKey is one host's part in one kind of operation of one job.
@@ -28,13 +37,17 @@ type insideKey struct {
 
 type insideSum struct {
 	level float64 // exponentially weighted mean of ln(bandwidth)
-	// devices are the GPUs seen, with their newest stamp. The figure of a group
+	// devices are the GPUs seen, and seen their newest stamps. The figure of a group
 	// is that of its last member to arrive, which waits for nobody; where not
 	// all members are seen it may not be among them, and what is left is
 	// waiting and no bandwidth.
-	devices map[string]int64
+	devices []string
+	seen    []int64
 	n       int
 	last    int64
+	now     []float64 // ln(bandwidth) of the rows of this tick
+	ranks   int32
+	gone    bool // forgotten
 }
 
 const (
@@ -58,53 +71,76 @@ func (d *inside) Name() string { return "inside" }
 func (d *inside) Observe(t *Tick, r *Report) {
 	f := t.Frames[signals.CollBusBandwidth]
 	if f.Len() > 0 {
-		now := map[insideKey][]float64{}
+		d.now = d.now[:0]
 		var stamp int64
 		for i, id := range f.Entity {
-			e := t.Entities.Of(id)
-			if e.NNodes != 1 || e.Job == "" || !(f.Value[i] > 0) {
+			if !(f.Value[i] > 0) {
 				continue
 			}
-			k := insideKey{e.Job, e.Host, e.Op, e.Size, e.Algo, e.NRanks}
-			now[k] = append(now[k], math.Log(f.Value[i]))
-			stamp = max(stamp, f.Stamp[i])
-			d.see(k, e.Device, f.Stamp[i])
-		}
-		for k, xs := range now {
-			if d.complete(k, stamp) {
-				d.add(k, slices.Max(xs), stamp)
+			row := d.row(t, id)
+			s := row.sum
+			if s == nil {
+				continue
 			}
+			if len(s.now) == 0 {
+				d.now = append(d.now, s)
+			}
+			s.now = append(s.now, math.Log(f.Value[i]))
+			s.seen[row.device] = f.Stamp[i]
+			stamp = max(stamp, f.Stamp[i])
 		}
-		if len(now) > 0 {
+		for _, s := range d.now {
+			if s.complete(stamp) {
+				s.add(slices.Max(s.now), stamp)
+			}
+			s.now = s.now[:0]
+		}
+		if len(d.now) > 0 {
 			d.compare(t)
 		}
 	}
 	d.report(t, r)
 }
 
-// see notes that a GPU takes part.
-func (d *inside) see(k insideKey, device string, stamp int64) {
+// row finds what a member is a part of.
+func (d *inside) row(t *Tick, id signals.EntityID) insideRow {
+	row := d.rows.at(id)
+	if row != nil && (row.sum == nil || !row.sum.gone) {
+		return *row
+	}
+	if row == nil {
+		row = d.rows.put(id)
+	}
+	e := t.Entities.Of(id)
+	if e.NNodes != 1 || e.Job == "" {
+		return *row
+	}
+	k := insideKey{e.Job, e.Host, e.Op, e.Size, e.Algo, e.NRanks}
 	s := d.sums[k]
 	if s == nil {
-		s = &insideSum{devices: map[string]int64{}}
+		s = &insideSum{ranks: k.ranks}
 		d.sums[k] = s
 	}
-	s.devices[device] = stamp
+	*row = insideRow{s, slices.Index(s.devices, e.Device)}
+	if row.device < 0 {
+		row.device = len(s.devices)
+		s.devices, s.seen = append(s.devices, e.Device), append(s.seen, 0)
+	}
+	return *row
 }
 
 // complete says whether as many GPUs as the communicator has were seen of late.
-func (d *inside) complete(k insideKey, stamp int64) bool {
+func (s *insideSum) complete(stamp int64) bool {
 	n := int32(0)
-	for _, seen := range d.sums[k].devices {
+	for _, seen := range s.seen {
 		if stamp-seen <= columnAge.Milliseconds() {
 			n++
 		}
 	}
-	return n >= k.ranks
+	return n >= s.ranks
 }
 
-func (d *inside) add(k insideKey, x float64, stamp int64) {
-	s := d.sums[k]
+func (s *insideSum) add(x float64, stamp int64) {
 	dt := time.Duration(stamp-s.last) * time.Millisecond
 	s.n++
 	if s.n <= insideSkip || dt > insideTime {
@@ -121,6 +157,7 @@ func (d *inside) compare(t *Tick) {
 	for k, s := range d.sums {
 		if age := t.Time.UnixMilli() - s.last; age > columnAge.Milliseconds() {
 			if age > 100*columnAge.Milliseconds() {
+				s.gone = true
 				delete(d.sums, k)
 			}
 			continue
@@ -219,3 +256,6 @@ func (d *inside) report(t *Tick, r *Report) {
 		})
 	}
 }
+
+// Renumber implements [Renumberer].
+func (d *inside) Renumber(to []signals.EntityID, _ int) { d.rows.renumber(to) }

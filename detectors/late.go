@@ -95,7 +95,7 @@ func (d *lateness) Observe(t *Tick, r *Report) {
 		}
 	}
 	if len(d.win.closed) > 0 {
-		d.waits.index(d.win.channels)
+		d.waits.renew(d.win.channels)
 	}
 	for _, ch := range d.win.closed {
 		if d.comparable(ch) {

@@ -12,7 +12,6 @@ import (
 // generation) has nothing to answer for.
 type portRate struct {
 	rate, state *column // of the tick
-	models      cards
 	ports       table[rateMemory]
 	peers       ratePeers // of the tick
 }
@@ -32,8 +31,7 @@ const rateSamples = 2
 
 func newPortRate() *portRate {
 	return &portRate{
-		models: cards{},
-		peers:  ratePeers{lists[string, float64]{}, lists[[3]string, float64]{}, lists[[2]string, float64]{}},
+		peers: ratePeers{lists[string, float64]{}, lists[[3]string, float64]{}, lists[[2]string, float64]{}},
 	}
 }
 
@@ -42,7 +40,6 @@ func (d *portRate) Name() string { return "port_rate" }
 // Observe implements [Detector].
 func (d *portRate) Observe(t *Tick, r *Report) {
 	d.rate, d.state = t.column(signals.NICRate), t.column(signals.NICState)
-	d.models.update(t)
 	ids := d.rate.sorted()
 	if len(ids) == 0 {
 		return
@@ -82,7 +79,7 @@ func (d *portRate) group(t *Tick, ids []signals.EntityID) {
 		}
 		v, _ := d.rate.get(id)
 		e := t.Entities.Of(id)
-		model := d.models.of(e)
+		model := t.model(id)
 		p.name.add([3]string{model, e.Device, e.Port}, v)
 		p.host.add([2]string{model, e.Host}, v)
 		if model != "" {
@@ -101,7 +98,7 @@ func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID) {
 	v, _ := d.rate.get(id)
 	m := d.ports.put(id)
 	e := t.Entities.Of(id)
-	expected, n, low := d.compare(e, v, max(m.best, v))
+	expected, n, low := d.compare(e, t.model(id), v, max(m.best, v))
 	if m.best < v {
 		m.best = v
 	}
@@ -123,9 +120,8 @@ func (d *portRate) judge(t *Tick, r *Report, id signals.EntityID) {
 
 // compare says whether v is below what the same card does elsewhere; best is the
 // highest rate the port itself had. With too few peers its own past decides.
-func (d *portRate) compare(e signals.Entity, v, best float64) (expected float64, n int, low bool) {
+func (d *portRate) compare(e signals.Entity, model string, v, best float64) (expected float64, n int, low bool) {
 	fell := v < rateBelow*best
-	model := d.models.of(e)
 	// A host all of whose cards have one rate is of another generation.
 	if all := d.peers.host[[2]string{model, e.Host}]; !fell && len(all) >= 2 && all[len(all)-1] <= 1.02*v {
 		return v, len(all) - 1, false

@@ -76,6 +76,7 @@ type progressJob struct {
 	pauses   []time.Duration
 	writeGap time.Duration // longest usual time between two files, decaying
 	members  map[signals.Entity]Member
+	gpus     gpuIDs
 	graph    seqGraph
 	usual    []keptLevel // what its parts did until it stood, to be kept
 	recalled []keptLevel // the same from before a restart, until all have a sample

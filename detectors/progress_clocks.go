@@ -32,11 +32,7 @@ func (c *clockState) mark(stamp int64, runs bool) {
 func (d *progress) readGPUs(t *Tick, j *signals.Job, p *progressJob) {
 	var seen, active [2]int
 	var stamp [2]int64
-	for _, g := range j.GPUs {
-		id, ok := t.Entities.Find(g)
-		if !ok {
-			continue
-		}
+	for _, id := range p.gpus.of(t, j) {
 		for k, kind := range [...]int{levelTensor, levelPower} {
 			s, ok := d.levels.byID(t.Time, kind, id)
 			if !ok {
@@ -55,6 +51,33 @@ func (d *progress) readGPUs(t *Tick, j *signals.Job, p *progressJob) {
 		}
 	}
 	d.readNICs(t, j, p)
+}
+
+// gpuIDs are the numbers of the GPUs of a job, which are looked up when the job has
+// others or things got numbers.
+type gpuIDs struct {
+	ids      []signals.EntityID
+	first    *signals.Entity // of the job's list, which is a new one when it changes
+	entities *signals.Entities
+	n, known int
+}
+
+// of lists those that have a number.
+func (g *gpuIDs) of(t *Tick, j *signals.Job) []signals.EntityID {
+	if len(j.GPUs) == 0 {
+		return nil
+	}
+	if g.first == &j.GPUs[0] && g.n == len(j.GPUs) && g.entities == t.Entities && g.known == t.Entities.Len() {
+		return g.ids
+	}
+	g.first, g.n, g.entities, g.known = &j.GPUs[0], len(j.GPUs), t.Entities, t.Entities.Len()
+	g.ids = g.ids[:0]
+	for _, e := range j.GPUs {
+		if id, ok := t.Entities.Find(e); ok {
+			g.ids = append(g.ids, id)
+		}
+	}
+	return g.ids
 }
 
 // low says that a GPU does not work, by tensor activity or power.

@@ -13,10 +13,9 @@ import (
 // Cards of another model than the busiest one are left out: they are for
 // storage or for management.
 type rails struct {
-	models cards
-	ports  lists[string, railPort] // by host
-	hosts  map[string]hostRails
-	read   time.Time // when hosts was made
+	ports lists[string, railPort] // by host
+	hosts map[string]hostRails
+	read  time.Time // when hosts was made
 }
 
 type railPort struct {
@@ -46,12 +45,11 @@ const railsEvery = time.Minute
 const railUsed = 0.1
 
 func newRails() *rails {
-	return &rails{models: cards{}, ports: lists[string, railPort]{}, hosts: map[string]hostRails{}}
+	return &rails{ports: lists[string, railPort]{}, hosts: map[string]hostRails{}}
 }
 
 func (d *rails) update(t *Tick) {
 	rates, states, sent := t.column(signals.NICRate), t.column(signals.NICState), t.column(signals.NICTx)
-	d.models.update(t)
 	if t.Time.Sub(d.read) < railsEvery {
 		return
 	}
@@ -63,7 +61,7 @@ func (d *rails) update(t *Tick) {
 			continue
 		}
 		e := t.Entities.Of(id)
-		d.ports.add(e.Host, railPort{e.Device, d.models.of(e), rate, sent.row(id).value})
+		d.ports.add(e.Host, railPort{e.Device, t.model(id), rate, sent.row(id).value})
 	}
 	clear(d.hosts)
 	for host, list := range d.ports {

@@ -24,6 +24,7 @@ type Tick struct {
 	columns [signals.Count]*column // that a detector asked for
 	number  uint32                 // of the tick
 	jobs    []jobMemo              // by entity
+	cards   cards
 }
 
 // jobMemo is what JobOf said of an entity at one tick.
@@ -39,6 +40,7 @@ func newTick() Tick {
 		byHost: map[string]*signals.Job{},
 		byID:   map[string]*signals.Job{},
 		placed: map[string]bool{},
+		cards:  cards{ports: map[[3]string]*card{}},
 	}
 }
 
@@ -75,6 +77,7 @@ func (t *Tick) begin(s *signals.Snapshot) {
 			c.update(t)
 		}
 	}
+	t.cards.update(t)
 }
 
 func (t *Tick) renumber(to []signals.EntityID) {
@@ -83,6 +86,7 @@ func (t *Tick) renumber(to []signals.EntityID) {
 			c.rows.renumber(to)
 		}
 	}
+	t.cards.renumber(to)
 }
 
 func (t *Tick) end() {

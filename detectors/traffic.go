@@ -12,8 +12,7 @@ import (
 // another; they do tell traffic of others (one port rises while its sisters
 // fall) and a port that is no longer used (near zero while its sisters carry).
 type traffic struct {
-	models cards
-	dirs   [2]trafficSide
+	dirs [2]trafficSide
 }
 
 type trafficSide struct {
@@ -21,11 +20,17 @@ type trafficSide struct {
 	column *column // of the tick
 	ports  table[trafficMemory]
 
-	// Of the tick: the ratios of sister ports to their levels, sisters of which one is
-	// suspect, and the ratio of each port.
-	ratios lists[sisters, float64]
-	frozen map[sisters]bool
-	ratio  []float64
+	sisters map[sisters]*sisterPorts
+	// Of the tick, by port: its sisters, and its ratio to its level.
+	among []*sisterPorts
+	ratio []float64
+}
+
+// sisterPorts is what the ports of one model on a host do at a tick.
+type sisterPorts struct {
+	ratios []float64 // of those with a level
+	frozen bool      // one is suspect
+	there  bool      // they have rows
 }
 
 // sisters are the ports of one model on a host.
@@ -48,11 +53,9 @@ const (
 )
 
 func newTraffic() *traffic {
-	d := &traffic{models: cards{}}
+	d := &traffic{}
 	for i, id := range []signals.ID{signals.NICTx, signals.NICRx} {
-		d.dirs[i] = trafficSide{
-			signal: id, ratios: lists[sisters, float64]{}, frozen: map[sisters]bool{},
-		}
+		d.dirs[i] = trafficSide{signal: id, sisters: map[sisters]*sisterPorts{}}
 	}
 	return d
 }
@@ -61,46 +64,39 @@ func (d *traffic) Name() string { return "nic_traffic" }
 
 // Observe implements [Detector].
 func (d *traffic) Observe(t *Tick, r *Report) {
-	d.models.update(t)
 	for i := range d.dirs {
-		d.dirs[i].observe(t, d.models)
+		d.dirs[i].observe(t)
 		d.dirs[i].report(t, d.Name(), r)
 	}
 }
 
 // observe judges every port against its sisters on the host.
-func (s *trafficSide) observe(t *Tick, models cards) {
+func (s *trafficSide) observe(t *Tick) {
 	s.column = t.column(s.signal)
 	if t.Frames[s.signal].Len() == 0 {
 		return
 	}
-	s.ratios.reset()
-	clear(s.frozen)
-	s.ratio = s.ratio[:0]
+	s.reset()
 	ids := s.column.sorted()
 	for _, id := range ids {
 		e := t.Entities.Of(id)
 		m := s.settle(t, id)
-		k := sisters{e.Host, models.of(e)}
-		if t.Frozen(e) {
-			s.frozen[k] = true
-		}
+		all := s.of(sisters{e.Host, t.model(id)})
+		all.frozen = all.frozen || t.Frozen(e)
 		x := math.NaN()
 		if m.n >= trafficLearn && m.level >= trafficBusy {
 			x = s.column.row(id).value / m.level
-			s.ratios.add(k, x)
+			all.ratios = append(all.ratios, x)
 		}
-		s.ratio = append(s.ratio, x)
+		s.among, s.ratio = append(s.among, all), append(s.ratio, x)
 	}
 	for i, id := range ids {
-		e := t.Entities.Of(id)
-		k := sisters{e.Host, models.of(e)}
-		all := s.ratios[k]
+		all := s.among[i]
 		m := s.ports.at(id)
 		row := s.column.row(id)
 		above, gone := false, false
-		if x := s.ratio[i]; !math.IsNaN(x) && len(all) >= 2 {
-			mid := medianWithout(all, x)
+		if x := s.ratio[i]; !math.IsNaN(x) && len(all.ratios) >= 2 {
+			mid := medianWithout(all.ratios, x)
 			above = x >= trafficAbove*mid && x >= trafficRise && row.value >= trafficBusy
 			gone = x <= trafficGone && mid >= sistersAlive
 		}
@@ -108,7 +104,7 @@ func (s *trafficSide) observe(t *Tick, models cards) {
 		m.gone.hold(gone, row.stamp, row.value, m.level)
 		// Sisters learn together or not at all: levels that were learned at
 		// different times cannot be compared.
-		if !above && !gone && !s.frozen[k] && row.value >= trafficBusy {
+		if !above && !gone && !all.frozen && row.value >= trafficBusy {
 			if m.n == 0 {
 				m.level = row.value
 			}
@@ -116,6 +112,28 @@ func (s *trafficSide) observe(t *Tick, models cards) {
 			m.n = uint16(min(int(m.n)+1, math.MaxUint16))
 		}
 	}
+}
+
+// reset empties what belongs to a tick, and forgets ports without rows in the last.
+func (s *trafficSide) reset() {
+	s.among, s.ratio = s.among[:0], s.ratio[:0]
+	for k, all := range s.sisters {
+		if !all.there {
+			delete(s.sisters, k)
+			continue
+		}
+		*all = sisterPorts{ratios: all.ratios[:0]}
+	}
+}
+
+func (s *trafficSide) of(k sisters) *sisterPorts {
+	all := s.sisters[k]
+	if all == nil {
+		all = &sisterPorts{}
+		s.sisters[k] = all
+	}
+	all.there = true
+	return all
 }
 
 // settle begins anew when another job uses the host: levels belong to a job.

@@ -15,9 +15,15 @@ import (
 type vanish struct {
 	gpus  map[signals.Entity]*presence
 	hosts map[string]*hostPresence
+	rows  table[*presence] // by entity of a row, nil for what is no GPU of a host
 }
 
 type presence struct {
+	thing signals.Entity
+	host  *hostPresence
+	tick  uint32 // that looked for its job
+	gone  bool   // forgotten
+
 	last int64  // Unix ms of the newest sample
 	job  string // the job it worked for when last seen
 	used bool   // memory or utilisation said that it worked
@@ -59,7 +65,9 @@ func (d *vanish) Observe(t *Tick, r *Report) {
 		}
 		read = true
 		for i, eid := range f.Entity {
-			d.see(t, t.Entities.Of(eid).Thing(), f.Stamp[i], id, f.Value[i])
+			if p := d.of(t, eid); p != nil {
+				p.see(t, f.Stamp[i], id, f.Value[i])
+			}
 		}
 	}
 	if !read {
@@ -68,32 +76,50 @@ func (d *vanish) Observe(t *Tick, r *Report) {
 	d.report(t, r)
 }
 
-func (d *vanish) see(t *Tick, e signals.Entity, stamp int64, id signals.ID, v float64) {
-	if e.Kind != signals.KindGPU || e.Host == "" {
-		return
+// of returns the GPU that a row is about, nil if it is about none.
+func (d *vanish) of(t *Tick, id signals.EntityID) *presence {
+	row := d.rows.at(id)
+	if row != nil && (*row == nil || !(*row).gone) {
+		return *row
 	}
-	p := d.gpus[e]
+	if row == nil {
+		row = d.rows.put(id)
+	}
+	if e := t.Entities.Of(id).Thing(); e.Kind == signals.KindGPU && e.Host != "" {
+		*row = d.gpu(e)
+	}
+	return *row
+}
+
+func (d *vanish) gpu(e signals.Entity) *presence {
 	h := d.hosts[e.Host]
 	if h == nil {
 		h = &hostPresence{}
 		d.hosts[e.Host] = h
 	}
+	p := d.gpus[e]
 	if p == nil {
-		p = &presence{}
+		p = &presence{thing: e, host: h}
 		d.gpus[e] = p
 		h.gpus = append(h.gpus, e)
 		slices.SortFunc(h.gpus, orderThings)
 	}
+	return p
+}
+
+// see takes a row about p.
+func (p *presence) see(t *Tick, stamp int64, id signals.ID, v float64) {
 	p.last = max(p.last, stamp)
-	if j := t.JobOf(e); j != nil {
-		p.job = j.ID
-	} else {
-		p.job = ""
+	if p.tick != t.number {
+		p.tick, p.job = t.number, ""
+		if j := t.JobOf(p.thing); j != nil {
+			p.job = j.ID
+		}
 	}
 	if id == signals.GPUMemUsed {
 		p.used = v > 1e9
 	}
-	if stamp > h.last {
+	if h := p.host; stamp > h.last {
 		h.before, h.last = h.last, stamp
 		if h.before > 0 && (h.period == 0 || h.last-h.before < 2*h.period) {
 			h.period = h.last - h.before
@@ -147,7 +173,11 @@ func (d *vanish) add(t *Tick, r *Report, e signals.Entity, siblings int) {
 
 func (d *vanish) forget(host string) {
 	for _, e := range d.hosts[host].gpus {
+		d.gpus[e].gone = true
 		delete(d.gpus, e)
 	}
 	delete(d.hosts, host)
 }
+
+// Renumber implements [Renumberer].
+func (d *vanish) Renumber(to []signals.EntityID, _ int) { d.rows.renumber(to) }

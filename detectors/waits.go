@@ -15,6 +15,9 @@ type waits struct {
 	byGPU map[signals.Entity][]wait
 	tmp   []float64
 	tmp2  []float64
+	// channels are those to be read before the first question: on most ticks of most
+	// jobs nobody is late and nothing is asked.
+	channels map[channelKey]*channel
 }
 
 // tensorWaits is the least ratio at which a GPU waits for a sibling of its
@@ -34,9 +37,15 @@ type wait struct {
 
 func newWaits() *waits { return &waits{byGPU: map[signals.Entity][]wait{}} }
 
+// renew takes channels of which some closed their window.
+func (w *waits) renew(channels map[channelKey]*channel) { w.channels = channels }
+
 // index reads the recent means of all channels that show waiting for others
-// than role peers.
-func (w *waits) index(channels map[channelKey]*channel) {
+// than role peers, if they are not read yet.
+func (w *waits) index() {
+	if w.channels == nil {
+		return
+	}
 	for gpu, list := range w.byGPU {
 		if len(list) == 0 {
 			delete(w.byGPU, gpu)
@@ -44,7 +53,7 @@ func (w *waits) index(channels map[channelKey]*channel) {
 		}
 		w.byGPU[gpu] = list[:0]
 	}
-	for _, ch := range channels {
+	for _, ch := range w.channels {
 		if ch.group.Kind != signals.GroupPipeline && ch.group.Kind != signals.GroupTensor && !pointToPoint(ch.op) {
 			continue
 		}
@@ -56,6 +65,7 @@ func (w *waits) index(channels map[channelKey]*channel) {
 			}
 		}
 	}
+	w.channels = nil
 }
 
 func pointToPoint(op string) bool { return op == "Send" || op == "Recv" }
@@ -84,6 +94,7 @@ func (w *waits) outwaits(x *wait) bool {
 // role peers, and the channel in which it waits so. Without a comparable wait
 // it is NaN.
 func (w *waits) ratio(gpu signals.Entity, peers []member) (float64, *channel) {
+	w.index()
 	worst, where := math.NaN(), (*channel)(nil)
 	for _, own := range w.byGPU[gpu] {
 		if own.kind == signals.GroupTensor && !w.outwaits(&own) {
@@ -130,6 +141,7 @@ func high(xs []float64) float64 {
 // typical is the median receive time of the role peers of gpu, 0 if they
 // receive nothing.
 func (w *waits) typical(gpu signals.Entity, peers []member) float64 {
+	w.index()
 	w.tmp = w.tmp[:0]
 	for i := range peers {
 		if peers[i].thing == gpu {
