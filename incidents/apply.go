@@ -157,7 +157,8 @@ func (t *tick) confirm(inc *Incident, v *diagnosis.Verdict) {
 		inc.Verdict.Job, inc.Verdict.Scope, inc.Verdict.Owner = before.Job, before.Scope, before.Owner
 	}
 	if len(v.Suspects) == 0 {
-		inc.Verdict.Suspects = before.Suspects
+		// With what could not be told apart before: a lone candidate is no name.
+		inc.Verdict.Suspects, inc.Verdict.TieSet = before.Suspects, max(v.TieSet, before.TieSet)
 	}
 	inc.StartedAt = earliest(inc.StartedAt, v.StartedAt)
 	inc.addJob(v.Job)

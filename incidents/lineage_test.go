@@ -141,6 +141,22 @@ func TestTieSetNamesNobody(t *testing.T) {
 	require.NotContains(t, labels, "suspect_node")
 }
 
+// A verdict without suspects keeps those of before, and that they could not be
+// told apart.
+func TestLoneCandidateIsNoName(t *testing.T) {
+	d := drive(t, incidents.Options{})
+	candidate := diagnosis.Verdict{
+		Class: diagnosis.RoCECongestion, Severity: diagnosis.Warning, TieSet: 2, Hosts: []string{"a"},
+		Suspects: []diagnosis.Suspect{{Kind: "nic", Node: "a", Device: "mlx5_0"}},
+	}
+	nobody := candidate
+	nobody.Suspects, nobody.TieSet = nil, 0
+	d.tick(1, candidate)
+	require.Equal(t, []string{"open roce_congestion"}, kinds(d.tick(3, nobody)))
+	require.Equal(t, "unknown", d.m.Live()[0].Labels["suspect_kind"])
+	require.Empty(t, d.m.Live()[0].NamedSuspects())
+}
+
 func TestRepeatOffenderIsRaised(t *testing.T) {
 	d := drive(t, incidents.Options{})
 	v := nic("a", "mlx5_0")
