@@ -1,12 +1,19 @@
 package promapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/url"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
+
+// slicesAtOnce is how many slices of a range are on their way at once, if the limits
+// of the source allow: one that is evaluated while another one is decoded.
+const slicesAtOnce = 2
 
 // Range implements Querier. The slices lie on multiples of the configured
 // length since the epoch, whatever the window is, so that caches and front ends
@@ -20,16 +27,27 @@ func (c *Client) Range(ctx context.Context, expr string, w Window, dst *Result) 
 	if n == 0 {
 		return nil
 	}
+	spans := cut(first.UnixMilli(), last.UnixMilli(), w.Step.Milliseconds(), c.sliceLength(w.Step))
+	answers, lacks := make([][]Result, len(spans)), make([]error, len(spans))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(slicesAtOnce)
+	for i, s := range spans {
+		g.Go(func() error {
+			var err error
+			if answers[i], err = c.slice(ctx, expr, s, w.Step); ClassOf(err) == ClassIncomplete {
+				lacks[i], err = err, nil
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
 	var parts []Result
 	var lacking error
-	for _, s := range cut(first.UnixMilli(), last.UnixMilli(), w.Step.Milliseconds(), c.sliceLength(w.Step)) {
-		got, err := c.slice(ctx, expr, s, w.Step)
-		parts = append(parts, got...)
-		if ClassOf(err) == ClassIncomplete {
-			lacking = err
-		} else if err != nil {
-			return err
-		}
+	for i := range answers {
+		parts = append(parts, answers[i]...)
+		lacking = cmp.Or(lacks[i], lacking)
 	}
 	dst.join(parts)
 	return lacking

@@ -141,9 +141,16 @@ func (o *Observed) parents(s *signals.Snapshot) {
 }
 
 func sortNICs(nics []ObservedNIC) {
-	slices.SortFunc(nics, func(a, b ObservedNIC) int {
-		return cmp.Or(natural(a.Host, b.Host), natural(a.Device, b.Device))
-	})
+	slices.SortFunc(nics, func(a, b ObservedNIC) int { return compareNICs(&a, &b) })
+}
+
+func compareNICs(a, b *ObservedNIC) int {
+	if a.Host != b.Host {
+		if c := natural(a.Host, b.Host); c != 0 {
+			return c
+		}
+	}
+	return natural(a.Device, b.Device)
 }
 
 func observeGPUs(s *signals.Snapshot) map[string][]string {

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -41,14 +42,14 @@ func (st *Store) remember(o Observed) Observed {
 
 	merged := o
 	merged.NICs = make([]ObservedNIC, 0, len(st.seen))
-	for _, s := range st.seen {
+	// What is sorted are pointers: there are many of these, and they are large.
+	for _, s := range slices.SortedFunc(maps.Values(st.seen), func(a, b *seenNIC) int { return compareNICs(&a.nic, &b.nic) }) {
 		n := s.nic
 		if s.from != "" && s.from != s.leaf {
 			n.Before = s.from
 		}
 		merged.NICs = append(merged.NICs, n)
 	}
-	sortNICs(merged.NICs)
 	merged.GPUs = make(map[string][]string, len(st.gpus))
 	for _, h := range sortedHosts(st.gpus) {
 		merged.GPUs[h] = st.gpus[h].devices

@@ -117,6 +117,7 @@ type search struct {
 	known       bool      // the data themselves begin at first
 	labels      []string
 	selector    string
+	step        time.Duration // of the coarse look, searchStep if zero
 }
 
 func newSearch(cfg *config.Config, p *past, back time.Duration, now time.Time) search {
@@ -133,6 +134,7 @@ func newSearch(cfg *config.Config, p *past, back time.Duration, now time.Time) s
 const (
 	searchPoints = 5000
 	searchStep   = time.Minute
+	searchWide   = 5 * time.Minute // a fifth of the evaluations
 	searchFine   = 15 * time.Second
 	searchLately = 48 * time.Hour
 )
@@ -148,7 +150,7 @@ const (
 func (s search) find(ctx context.Context, p *past, job string) (span, error) {
 	if !s.known && s.last.Sub(s.first) > searchLately {
 		lately := s
-		lately.first = s.last.Add(-searchLately)
+		lately.first, lately.step = s.last.Add(-searchLately), searchWide
 		if out, err := lately.within(ctx, p, job); err == nil && out.starts {
 			return out, nil
 		}
@@ -157,7 +159,7 @@ func (s search) find(ctx context.Context, p *past, job string) (span, error) {
 }
 
 func (s search) within(ctx context.Context, p *past, job string) (span, error) {
-	step := max(searchStep, s.last.Sub(s.first)/searchPoints).Round(time.Second)
+	step := max(searchStep, s.step, s.last.Sub(s.first)/searchPoints).Round(time.Second)
 	window := fmt.Sprintf("[%ds]", int(step.Seconds()))
 	begin, end, err := s.seen(ctx, p, job, promapi.Window{Start: s.first.Truncate(step), End: s.last.Add(step), Step: step},
 		func(selector string) string { return "last_over_time(" + selector + window + ")" })

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/collwatch/collwatch/config"
 	"github.com/collwatch/collwatch/promapi"
 	"github.com/collwatch/collwatch/signals"
@@ -38,6 +40,9 @@ const (
 	// worthLeaving the least part of hosts that is worth leaving out.
 	worthSurvey  = time.Hour
 	worthLeaving = 0.25
+	// labelsAtOnce is how many small questions are on their way at once, where the
+	// limits of the source allow.
+	labelsAtOnce = 4
 )
 
 // surroundings are the hosts and targets of a cluster and what connects them.
@@ -106,17 +111,27 @@ func (a *surroundings) labelled(ctx context.Context, o signals.Options, r *signa
 	for _, l := range append(signals.JobLabels(), o.JobLabels...) {
 		selectors = append(selectors, "{"+l+"="+strconv.Quote(job)+"}")
 	}
+	var g errgroup.Group
+	g.SetLimit(labelsAtOnce)
+	labels := append(signals.HostLabels(), o.HostLabels...)
+	found := make([][]string, len(labels)*len(p.sources))
+	n := 0
 	for _, q := range p.sources {
-		for _, l := range append(signals.HostLabels(), o.HostLabels...) {
-			values, err := q.LabelValues(ctx, l, selectors, promapi.Window{Start: s.from, End: s.to})
-			if err != nil {
-				return fmt.Errorf("hosts of job %q: %w", job, err)
-			}
-			for _, v := range values {
-				if h := r.HostOf(v); slices.Contains(a.hosts, h) {
-					a.extra[h] = true
-				}
-			}
+		for _, l := range labels {
+			into := &found[n]
+			n++
+			g.Go(func() (err error) {
+				*into, err = q.LabelValues(ctx, l, selectors, promapi.Window{Start: s.from, End: s.to})
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("hosts of job %q: %w", job, err)
+	}
+	for _, v := range slices.Concat(found...) {
+		if h := r.HostOf(v); slices.Contains(a.hosts, h) {
+			a.extra[h] = true
 		}
 	}
 	return nil
