@@ -74,11 +74,17 @@ func payloadOf(form url.Values) (payload, string) {
 
 func (s *Server) postMessage(w http.ResponseWriter, form url.Values) {
 	const method = "chat.postMessage"
-	id := s.channel(form.Get("channel"))
+	name := strings.TrimPrefix(form.Get("channel"), "#")
+	if s.former[name] {
+		s.logf("%s #%s -> channel_not_found\n", method, name)
+		s.refuse(w, method, "channel_not_found")
+		return
+	}
+	id := s.channel(name)
 	p, code := payloadOf(form)
 	body, color, limit := s.check(&p)
 	switch {
-	case form.Get("channel") == "":
+	case name == "":
 		code = "channel_not_found"
 	case s.archived[id]:
 		code = "is_archived"
@@ -163,7 +169,19 @@ func (s *Server) history(w http.ResponseWriter, form url.Values) {
 		}
 		out = append(out, item)
 	}
-	s.answer(w, map[string]any{"messages": out, "has_more": false})
+	limit, err := strconv.Atoi(form.Get("limit"))
+	if err != nil || limit < 1 || limit > 999 {
+		limit = 100
+	}
+	from, _ := strconv.Atoi(form.Get("cursor"))
+	from = min(max(from, 0), len(out))
+	to, next := min(from+limit, len(out)), ""
+	if to < len(out) {
+		next = strconv.Itoa(to)
+	}
+	s.answer(w, map[string]any{
+		"messages": out[from:to], "has_more": next != "", "response_metadata": map[string]any{"next_cursor": next},
+	})
 }
 
 // conversations answers users.conversations: the channels that anything was

@@ -33,6 +33,7 @@ type Server struct {
 	pace     time.Duration
 	last     map[string]time.Time // newest message by channel id
 	names    map[string]string    // channel id to name
+	former   map[string]bool      // names that channels had
 	archived map[string]bool
 	messages []*Message
 	stamps   int
@@ -61,7 +62,7 @@ type failure struct {
 func New(now func() time.Time) *Server {
 	return &Server{
 		now: now, base: "http://slack.test", token: Token, pace: 900 * time.Millisecond,
-		last: map[string]time.Time{}, names: map[string]string{}, archived: map[string]bool{},
+		last: map[string]time.Time{}, names: map[string]string{}, former: map[string]bool{}, archived: map[string]bool{},
 		files: map[string]*file{}, calls: map[string]int{}, groups: map[string][]string{},
 	}
 }
@@ -161,6 +162,23 @@ func (s *Server) Archive(channel string, archived bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.archived[s.channel(channel)] = archived
+}
+
+// Rename gives a channel another name: nothing is found by the former one.
+func (s *Server) Rename(channel, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names[s.channel(channel)] = name
+	s.former[strings.TrimPrefix(channel, "#")] = true
+}
+
+// Chat lets people write many messages in a channel at once.
+func (s *Server) Chat(channel string, messages int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range messages {
+		s.add(s.channel(channel), "what is going on?", "", "")
+	}
 }
 
 // RefuseCharts lets data_visualization blocks be invalid, as in a workspace that

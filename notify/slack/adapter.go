@@ -18,8 +18,12 @@ import (
 const eventType = "collwatch_incident"
 
 // searchWindow bounds a search: a call ends after its time-out, and clocks
-// differ. It keeps the answer to one page in a busy channel.
+// differ.
 const searchWindow = 5 * time.Minute
+
+// historyPages bounds what is read of a busy channel in that time, of 200
+// messages each; some apps get 15.
+const historyPages = 20
 
 // channelPages bounds the list of the channels that a bot is in, of 200 each.
 const channelPages = 10
@@ -153,27 +157,33 @@ func (b *bot) FindMessage(ctx context.Context, channel, thread, key string, sinc
 		return "", err
 	}
 	oldest, latest := fmt.Sprintf("%d.000000", since.Unix()), fmt.Sprintf("%d.000000", since.Add(searchWindow).Unix())
-	var found []slackapi.Message
-	if thread != "" {
-		found, _, _, err = api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
-			ChannelID: channel, Timestamp: thread, Oldest: oldest, Latest: latest, Limit: 100, IncludeAllMetadata: true,
-		})
-	} else {
-		var page *slackapi.GetConversationHistoryResponse
-		page, err = api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
-			ChannelID: channel, Oldest: oldest, Latest: latest, Limit: 100, IncludeAllMetadata: true,
-		})
-		if page != nil {
-			found = page.Messages
+	cursor := ""
+	for range historyPages {
+		var found []slackapi.Message
+		if thread != "" {
+			found, _, cursor, err = api.GetConversationRepliesContext(ctx, &slackapi.GetConversationRepliesParameters{
+				ChannelID: channel, Timestamp: thread, Oldest: oldest, Latest: latest, Cursor: cursor, Limit: 200, IncludeAllMetadata: true,
+			})
+		} else {
+			var page *slackapi.GetConversationHistoryResponse
+			page, err = api.GetConversationHistoryContext(ctx, &slackapi.GetConversationHistoryParameters{
+				ChannelID: channel, Oldest: oldest, Latest: latest, Cursor: cursor, Limit: 200, IncludeAllMetadata: true,
+			})
+			if page != nil {
+				found, cursor = page.Messages, page.ResponseMetaData.NextCursor
+			}
 		}
-	}
-	if err != nil {
-		// Reading is another scope than writing: its refusal says nothing of the token.
-		return "", translate(err)
-	}
-	for i := range found {
-		if found[i].Metadata.EventType == eventType && found[i].Metadata.EventPayload["key"] == key {
-			return found[i].Timestamp, nil
+		if err != nil {
+			// Reading is another scope than writing: its refusal says nothing of the token.
+			return "", translate(err)
+		}
+		for i := range found {
+			if found[i].Metadata.EventType == eventType && found[i].Metadata.EventPayload["key"] == key {
+				return found[i].Timestamp, nil
+			}
+		}
+		if cursor == "" {
+			break
 		}
 	}
 	return "", nil

@@ -27,6 +27,7 @@ type channel struct {
 	// plainCharts is set after Slack refused a chart of its own kind.
 	plainCharts bool
 	trouble     string // as logged last
+	renamed     bool   // logged that the channel has another name now
 	storm       storm
 }
 
@@ -162,6 +163,8 @@ func (c *channel) jobOf(it *item) (job, bool) {
 			return job{}, false
 		}
 		return job{rankUrgent, "post", it, func(ctx context.Context) error { return c.post(ctx, it) }}, true
+	case it.rec.TS == "" && it.rec.Told && it.rec.Said.Over && now.Over:
+		return job{}, false // by a webhook, whose route has a bot now
 	case it.rec.TS == "":
 		// Told before and suppressed now: its message was deleted, and a new
 		// one would be heard.

@@ -11,6 +11,12 @@ import (
 // silences count as not to be checked. It covers one slow answer.
 const patience = 15 * time.Second
 
+// lasting is how long what Alertmanager suppressed stays quiet after that was
+// seen last, where no end is known. It covers a restart of Alertmanager, which
+// answers before it knows its alerts again: they are repeated each minute, and
+// dispatch.start-delay is as long.
+const lasting = 5 * time.Minute
+
 // gate decides what may be shown until ctx ends.
 func (n *Notifier) gate(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -95,8 +101,12 @@ func (n *Notifier) verdictOn(it *item, now time.Time) decision {
 	case it.over():
 		return n.ofEnded(it)
 	case known:
-		return n.ofKnown(it, holdOf(state))
-	case it.told() && !it.rec.Said.Over:
+		h := holdOf(state)
+		if h != nil {
+			it.quiet = now
+		}
+		return n.ofKnown(it, h)
+	case it.told() && !it.rec.Said.Over && it.rec.Said.Severity == it.inc.Severity.String():
 		// People know of it; what was last seen counts.
 		return decision{show: true}
 	}
@@ -128,7 +138,7 @@ func (n *Notifier) ofKnown(it *item, h *hold) decision {
 }
 
 // ofUnknown decides about an incident of which nobody was told, or whose return
-// nobody was told of, and whose suppression is not known.
+// or rise nobody was told of, and whose suppression is not known.
 func (n *Notifier) ofUnknown(it *item, now time.Time) decision {
 	settled := it.since.Add(n.opts.Settle)
 	limit := settled.Add(patience)
@@ -147,6 +157,14 @@ func (n *Notifier) ofUnknown(it *item, now time.Time) decision {
 	if h := it.rec.Held; h != nil && h.Until.After(now) {
 		// It was silenced when Alertmanager was last seen, and that lasts.
 		return decision{again: h.Until.Sub(now)}
+	}
+	if h := it.rec.Held; h != nil && h.Until.IsZero() {
+		if it.quiet.IsZero() || it.quiet.After(now) { // a restart, or the clock stepped back
+			it.quiet = now
+		}
+		if wait := it.quiet.Add(lasting).Sub(now); wait > 0 {
+			return decision{again: wait}
+		}
 	}
 	if it.rec.Note == unchecked && it.rec.Held == nil {
 		return decision{show: true}

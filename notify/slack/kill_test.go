@@ -78,7 +78,8 @@ func (p *process) gone() bool {
 // TestKillAtAnyWriteNeitherDoublesNorLoses kills the daemon at random writes of
 // its state, before or after each, while Slack misbehaves and incidents come,
 // rise, change their kind and go. In the end each chain of incidents has exactly
-// one message with the right end, and no line twice.
+// one message with the right end, and no line twice, also where a rise leads to
+// another route of the channel.
 func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		type step struct {
@@ -94,6 +95,10 @@ func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 				slack: rapid.SampledFrom([]string{"", "", "500", "429", "lost", "lost reply"}).Draw(rt, "slack"),
 			}
 		}), 1, 8).Draw(rt, "steps")
+		routes := []Route{{Name: "oncall", Channel: "C0123456789"}}
+		if rapid.Bool().Draw(rt, "by severity") {
+			routes = append([]Route{{Name: "urgent", Channel: "C0123456789", Matchers: []string{`severity="critical"`}}}, routes...)
+		}
 		synctest.Test(t, func(t *testing.T) {
 			s := fakeslack.New(time.Now)
 			var disk []byte
@@ -107,7 +112,7 @@ func TestKillAtAnyWriteNeitherDoublesNorLoses(t *testing.T) {
 				r.opts = Options{
 					Source: p, APIURL: s.URL(), HTTP: &http.Client{Transport: p}, Suppressor: r.sup,
 					Token:  func(bool) (string, error) { return fakeslack.Token, nil },
-					Routes: []Route{{Name: "oncall", Channel: "C0123456789"}}, Series: fallen,
+					Routes: routes, Series: fallen,
 				}
 				r.start()
 				for range ticks {

@@ -99,6 +99,7 @@ func (n *Notifier) Sync() {
 func (n *Notifier) absorb(now time.Time) {
 	n.mu.Lock()
 	var moved []*item
+	var left []former
 	used := map[string]bool{}
 	for thread, chain := range chains(n.live, n.ended) {
 		newest := chain[len(chain)-1]
@@ -112,11 +113,18 @@ func (n *Notifier) absorb(now time.Time) {
 			key := itemKey(r.Name, thread)
 			it := n.items[key]
 			// Whoever was told of something stays informed, whatever the labels
-			// are now.
-			if it == nil && from == nil && !slices.Contains(routes, r) {
+			// are now; in one channel that is the route which matches now.
+			if chosen := slices.Contains(routes, r); !chosen && (it == nil && from == nil || sharesChannel(routes, r)) {
 				continue
 			}
 			used[key] = true
+			if it == nil && from == nil {
+				var was former
+				if it, was = n.takeOver(chain, r, thread, now); it != nil {
+					n.items[key] = it
+					moved, left = append(moved, it), append(left, was)
+				}
+			}
 			if it == nil {
 				it = &item{route: r, thread: thread, rec: rec, since: now}
 				n.items[key] = it
@@ -137,11 +145,14 @@ func (n *Notifier) absorb(now time.Time) {
 	// A chain goes on in another incident: the record follows it before the
 	// former one is pruned.
 	n.store(moved...)
+	for _, l := range left {
+		_ = n.opts.Source.SetDeliveries(l.name, map[string]json.RawMessage{l.incident: nil}) // pruned: forgotten already
+	}
 }
 
 // remember learns a channel's id from a record. The caller holds the lock.
 func (n *Notifier) remember(r *Route, rec *record) {
-	if rec.Channel != "" && n.ids[r.channelKey()] == "" {
+	if rec.Channel != "" && (rec.Of == "" || rec.Of == r.channelKey()) && n.ids[r.channelKey()] == "" {
 		n.ids[r.channelKey()] = rec.Channel
 	}
 }

@@ -13,8 +13,9 @@ import (
 // record is what a route was told of an incident, as kept over restarts.
 type record struct {
 	// Channel is the id, TS the time stamp of the message; TS is "" if there is
-	// none, or for a webhook.
+	// none, or for a webhook. Of is the channel as it was configured then.
 	Channel string `json:"channel,omitempty"`
+	Of      string `json:"of,omitempty"`
 	TS      string `json:"ts,omitempty"`
 	// Told is set once anything was posted.
 	Told bool `json:"told,omitempty"`
@@ -27,6 +28,8 @@ type record struct {
 	// Posting and Replying are when a post began whose answer was not seen.
 	Posting  time.Time `json:"posting,omitzero"`
 	Replying time.Time `json:"replying,omitzero"`
+	// Saying is what that post says.
+	Saying said `json:"saying,omitzero"`
 	// Charted is set once the chart is in the thread, or there is none; Charting
 	// is when a post of it began whose answer was not seen.
 	Charted  bool      `json:"charted,omitempty"`
@@ -99,6 +102,8 @@ type item struct {
 	since       time.Time
 	ask         time.Time
 	show        bool
+	// quiet is when Alertmanager was last seen to suppress it.
+	quiet time.Time
 
 	// The sender's: what Slack refused for good, how much of the message it
 	// did not take, and when to try again.
@@ -123,12 +128,19 @@ func parseRecord(raw json.RawMessage) (record, bool) {
 
 func (it *item) over() bool { return it.inc.State == incidents.Resolved }
 
-// said is the present state for the thread.
+// said is the present state for the thread. What changes while it is suppressed
+// is not said, so that a rise or a return that outlasts the suppression is said
+// then; an end is not announced at all.
 func (it *item) said() said {
-	return said{
+	now := said{
 		Incident: it.inc.ID, Severity: it.inc.Severity.String(), Over: it.over(),
 		Suppressed: it.rec.Held != nil,
 	}
+	if now.Suppressed && !now.Over && it.told() {
+		now = it.rec.Said
+		now.Suppressed = true
+	}
+	return now
 }
 
 // face identifies what the message shows. It changes with state, severity,

@@ -15,14 +15,15 @@ type shot struct {
 	face string
 	said said
 	msg  *Message
+	who  []string // is mentioned
 }
 
 func (c *channel) shot(it *item) shot {
 	c.n.mu.Lock()
-	s := shot{inc: it.inc, rec: it.rec, face: it.face(), said: it.said()}
-	mentions, plain := it.route.Mentions[it.inc.Severity.String()], it.plain
+	s := shot{inc: it.inc, rec: it.rec, face: it.face(), said: it.said(), who: it.route.Mentions[it.inc.Severity.String()]}
+	plain := it.plain
 	c.n.mu.Unlock()
-	x := extras{note: s.rec.Note, held: s.rec.Held, mentions: mentions}
+	x := extras{note: s.rec.Note, held: s.rec.Held, mentions: s.who}
 	if !c.webhook && c.n.opts.withButtons() {
 		x.buttons = it.thread
 	}
@@ -30,6 +31,9 @@ func (c *channel) shot(it *item) shot {
 	s.msg.Key = it.thread
 	if plain {
 		s.msg = &Message{Text: s.msg.Text, Key: s.msg.Key}
+		if s.inc.State != incidents.Resolved {
+			s.msg.Text = withMentions(s.who, s.msg.Text)
+		}
 	}
 	return s
 }
@@ -53,16 +57,20 @@ func (c *channel) post(ctx context.Context, it *item) error {
 			return err
 		}
 		if ts != "" {
-			// What it shows is not known, so it is edited next.
+			// It shows the state of then, so it is edited next.
+			was := s.rec.Saying
+			if was == (said{}) { // of a former version
+				was = s.said
+			}
 			c.n.change(it, func(r *record) {
-				r.Channel, r.TS, r.Told, r.Posting, r.Said = id, ts, true, time.Time{}, s.said
+				r.Channel, r.Of, r.TS, r.Told, r.Posting, r.Said = id, c.key, ts, true, time.Time{}, was
 			})
 			return nil
 		}
 	}
 	now := c.n.opts.Now()
-	c.n.change(it, func(r *record) { r.Posting = now })
-	id, ts, err := c.api.PostMessage(ctx, c.address, s.msg)
+	c.n.change(it, func(r *record) { r.Posting, r.Saying = now, s.said })
+	id, ts, err := c.say(ctx, s.msg)
 	if err != nil {
 		if definite(err) {
 			c.n.change(it, func(r *record) { r.Posting = time.Time{} })
@@ -70,10 +78,31 @@ func (c *channel) post(ctx context.Context, it *item) error {
 		return err
 	}
 	c.n.change(it, func(r *record) {
-		r.Channel, r.TS, r.Told, r.Posting = id, ts, true, time.Time{}
-		r.Shown, r.Said = s.face, s.said
+		r.Channel, r.Of, r.TS, r.Told, r.Posting = id, c.key, ts, true, time.Time{}
+		r.Shown, r.Said, r.Saying = s.face, s.said, said{}
 	})
 	return nil
+}
+
+// say posts to the channel. One that is not found by its name was renamed, as a
+// rule, and is known by its id where anything was posted to it before.
+func (c *channel) say(ctx context.Context, m *Message) (id, ts string, err error) {
+	id, ts, err = c.api.PostMessage(ctx, c.address, m)
+	e, ok := errors.AsType[*apiError](err)
+	if !ok || e.code != "channel_not_found" {
+		return id, ts, err
+	}
+	c.n.mu.Lock()
+	known := c.channelID()
+	c.n.mu.Unlock()
+	if known == "" || known == c.address {
+		return id, ts, err
+	}
+	if !c.renamed {
+		c.renamed = true
+		c.log.Warn("slack knows no channel of this name; messages go to the one that had it", "id", known)
+	}
+	return c.api.PostMessage(ctx, known, m)
 }
 
 func definite(err error) bool {
@@ -133,7 +162,7 @@ func (c *channel) reply(ctx context.Context, it *item) error {
 	now := c.n.opts.Now()
 	c.n.change(it, func(r *record) { r.Replying = now })
 	if broadcast {
-		text = withMentions(it.route.Mentions[s.inc.Severity.String()], text)
+		text = withMentions(s.who, text)
 	}
 	_, _, err := c.api.PostMessage(ctx, s.rec.Channel, &Message{Text: text, Thread: s.rec.TS, Broadcast: broadcast, Key: key})
 	switch {

@@ -88,10 +88,13 @@ func (s *storm) load(c *channel) {
 		return
 	}
 	s.loaded = true
-	for _, it := range c.n.items {
-		if raw := it.inc.Deliveries[c.stormName()]; raw != nil && json.Unmarshal(raw, &s.rec) == nil {
-			s.anchor = it.inc.ID
-			return
+	// Also where the incident is over, or another one says it better since.
+	for _, list := range [][]incidents.Incident{c.n.live, c.n.ended} {
+		for i := range list {
+			if raw := list[i].Deliveries[c.stormName()]; raw != nil && json.Unmarshal(raw, &s.rec) == nil {
+				s.anchor = list[i].ID
+				return
+			}
 		}
 	}
 }
@@ -171,7 +174,7 @@ func (c *channel) summarise(ctx context.Context, p page, on bool, rec stormRecor
 		rec.Posting = c.n.opts.Now()
 		c.keepStorm(rec, p.anchor, true)
 		var err error
-		if rec.Channel, rec.TS, err = c.api.PostMessage(ctx, c.address, m); err != nil {
+		if rec.Channel, rec.TS, err = c.say(ctx, m); err != nil {
 			if definite(err) {
 				rec.Posting = time.Time{}
 				c.keepStorm(rec, p.anchor, true)
@@ -192,17 +195,21 @@ func (c *channel) keepStorm(rec stormRecord, anchor string, on bool) {
 	}
 	c.n.mu.Lock()
 	before := c.storm.anchor
+	if anchor == "" {
+		anchor = before // nothing is open that may be shown, as after a restart
+	}
 	c.storm.rec, c.storm.anchor, c.storm.edited = rec, anchor, c.n.opts.Now()
 	if rec.Channel != "" && c.n.ids[c.key] == "" {
 		c.n.ids[c.key] = rec.Channel
 	}
 	c.n.mu.Unlock()
+	// The new place first: a kill in between must not forget it.
 	source := c.n.opts.Source
-	if before != "" && (before != anchor || !on) {
-		_ = source.SetDeliveries(c.stormName(), map[string]json.RawMessage{before: nil}) // pruned: forgotten already
-	}
 	if raw, err := json.Marshal(rec); on && err == nil && anchor != "" {
 		_ = source.SetDeliveries(c.stormName(), map[string]json.RawMessage{anchor: raw}) // pruned: the next edit finds another
+	}
+	if before != "" && (before != anchor || !on) {
+		_ = source.SetDeliveries(c.stormName(), map[string]json.RawMessage{before: nil}) // pruned: forgotten already
 	}
 }
 

@@ -24,7 +24,7 @@ func line(before, now said, inc *incidents.Incident, held *hold) (text string, b
 		return escape(fmt.Sprintf("Severity rises from %s to %s.", before.Severity, now.Severity), maxLead), true
 	case before.Incident != now.Incident:
 		return escape("Now known more exactly: "+title(inc)+".", maxLead), before.Severity != now.Severity
-	case before.Suppressed:
+	case before.Suppressed && !now.Over:
 		return "No longer silenced, inhibited or muted; the fault is still there.", false
 	}
 	return "", false
