@@ -134,6 +134,23 @@ func (l *MaintenanceList) Set(reasons map[string]string) {
 	l.known = known
 }
 
+// Inherit takes over what another list knows, as after a reload: nobody is back
+// in service because nobody has said anything yet. The content of a file counts
+// for the same file only.
+func (l *MaintenanceList) Inherit(from *MaintenanceList) {
+	from.mu.Lock()
+	path, sum, file, known := from.path, from.sum, from.file, from.known
+	from.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = known
+	}
+	if l.file == nil && l.path == path {
+		l.file, l.sum = file, sum
+	}
+}
+
 // Reason says why a device, or its host, must not alert, "" if it may. It fits
 // Options.Maintenance.
 func (l *MaintenanceList) Reason(host, device string, at time.Time) string {

@@ -136,6 +136,7 @@ func (d *daemon) handOver(from, to *generation) {
 		err = to.asm.learned().Restore(data)
 	}
 	to.asm.custom.Inherit(from.asm.custom)
+	to.asm.outages.list.Inherit(from.asm.outages.list)
 	to.warm = err == nil
 	to.pages.Store(from.pages.Load())
 	if err != nil {
