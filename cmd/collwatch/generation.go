@@ -41,7 +41,8 @@ type generation struct {
 	sources   map[string]promapi.Querier
 	coverage  *signals.CoverageMetrics
 	covered   time.Time // when coverage was looked at last
-	strangers string    // what the log says of hosts that topology and series do not both know
+	answers   *sourceLog
+	strangers string // what the log says of hosts that topology and series do not both know
 	pages     atomic.Pointer[web.State]
 }
 
@@ -72,7 +73,7 @@ func (d deliverySource) SetDeliveries(name string, records map[string]json.RawMe
 func newGeneration(
 	cfg *config.Config, log *slog.Logger, dial dialer, manager *incidents.Manager, sv *saver, blind func() (time.Time, string),
 ) (*generation, error) {
-	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log, dial: dial}
+	g := &generation{cfg: cfg, reg: prometheus.NewRegistry(), log: log, dial: dial, answers: newSourceLog(log)}
 	sources, err := sourcesOver(cfg, g.reg, dial, false)
 	if err != nil {
 		return nil, err
@@ -198,6 +199,7 @@ const coverageEvery = 10 * time.Minute
 // observe keeps what pages and metrics show of a tick. It runs in the loop's
 // goroutine, which owns the reader and the fabric.
 func (g *generation) observe(t *engine.Tick, now time.Time) {
+	g.answers.observe(t)
 	before := g.pages.Load()
 	more := web.State{Queries: g.asm.reader.Queries(), Fabric: g.asm.fabric.Fabric()}
 	if before != nil {
