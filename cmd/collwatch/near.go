@@ -38,7 +38,7 @@ const (
 	elsewhere = 32
 	// worthSurvey is the shortest time that is worth surveying a cluster for, and
 	// worthLeaving the least part of hosts that is worth leaving out.
-	worthSurvey  = time.Hour
+	worthSurvey  = 2 * time.Hour
 	worthLeaving = 0.25
 	// labelsAtOnce is how many small questions are on their way at once, where the
 	// limits of the source allow.
@@ -52,6 +52,7 @@ type surroundings struct {
 	jobs   map[string]map[string]bool // hosts, by job
 	hosts  []string                   // all, in alphabetical order
 	extra  map[string]bool            // hosts of the job that no survey met
+	unsure bool                       // which hosts these are could not be asked
 }
 
 // survey looks at a cluster a few times between from and to.
@@ -127,7 +128,8 @@ func (a *surroundings) labelled(ctx context.Context, o signals.Options, r *signa
 		}
 	}
 	if err := g.Wait(); err != nil {
-		return fmt.Errorf("hosts of job %q: %w", job, err)
+		a.unsure = ctx.Err() == nil
+		return ctx.Err()
 	}
 	for _, v := range slices.Concat(found...) {
 		if h := r.HostOf(v); slices.Contains(a.hosts, h) {
@@ -192,7 +194,7 @@ type leftOut struct {
 // others are compared with. most bounds the text of a list of targets. It returns nil
 // where leaving out is not worth it.
 func (a *surroundings) leave(near map[string]bool, compare, most int) *leftOut {
-	if len(near) == 0 {
+	if len(near) == 0 || a.unsure {
 		return nil // nobody knows where the job runs
 	}
 	var others []string

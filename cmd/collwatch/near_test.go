@@ -138,6 +138,30 @@ func TestThePageNeedsItsSurroundingsOnly(t *testing.T) {
 	require.Equal(t, []string{"gpu-006"}, stray.hosts)
 
 	require.Nil(t, rig.around.leave(nil, elsewhere, 1<<20), "nobody knows where the job runs")
+	rig.around.unsure = true
+	require.Nil(t, rig.around.leave(few, elsewhere, 1<<20), "nor whether it ran anywhere else")
+	rig.around.unsure = false
 	require.Nil(t, rig.around.leave(few, elsewhere, 200), "the list would be longer than a server takes")
 	require.Nil(t, rig.around.leave(few, 80, 1<<20), "a few hosts are not worth it")
+}
+
+// BenchmarkLargeCluster is a page about a job of 4 hosts in a cluster of 256, over an
+// hour: of the whole cluster, and of what the job has to do with. survey/op are the
+// samples that it takes to find that out, whatever the length of the job.
+func BenchmarkLargeCluster(b *testing.B) {
+	rig := newNearRig(b, 256, time.Hour)
+	surveyed := rig.meter.samples.Load()
+	for name, left := range map[string]*leftOut{
+		"whole": nil, "near": rig.around.leave(rig.around.around("48213"), elsewhere, 1<<20),
+	} {
+		b.Run(name, func(b *testing.B) {
+			defer cpu(b)()
+			for b.Loop() {
+				_, samples, nccl := rig.page(left)
+				b.ReportMetric(float64(samples), "samples/op")
+				b.ReportMetric(float64(nccl), "nccl-samples/op")
+			}
+			b.ReportMetric(float64(surveyed), "survey/op")
+		})
+	}
 }
