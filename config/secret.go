@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -129,9 +130,17 @@ func (u *URL) UnmarshalText(text []byte) error {
 		return fmt.Errorf("is not a URL with http or https (scheme %q)", parsed.Scheme)
 	case parsed.Hostname() == "":
 		return errors.New("is not a URL: it has no host")
+	case tooHigh(parsed.Port()):
+		return errors.New("is not a URL: its port is above 65535")
 	}
 	u.u = parsed
 	return nil
+}
+
+// tooHigh says that a port, which is "" or digits, is none.
+func tooHigh(port string) bool {
+	_, err := strconv.ParseUint(port, 10, 16)
+	return port != "" && err != nil
 }
 
 // mustURL is for addresses written in this package.

@@ -172,16 +172,7 @@ func ignoreCanceled(err error) error {
 func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) error {
 	interval, offset := g.cfg.Global.Interval.Std(), g.cfg.Global.QueryOffset.Std()
 	if w := g.cfg.Global.WarmUp.Std(); w > 0 && !g.warm {
-		end := time.Now().Add(-offset).Truncate(interval)
-		start := time.Now()
-		g.log.Info("reading history; the first evaluation follows", "history", w)
-		if err := g.asm.engine.WarmUp(ctx, end.Add(-w), end, interval); err != nil && ctx.Err() == nil {
-			// Baselines then form from live samples: later, but no worse.
-			g.log.Warn("history cannot be read; baselines start empty", "err", err)
-		} else if err == nil {
-			debug.FreeOSMemory() // history is much garbage at once
-			g.log.Info("baselines are warm", "history", w, "took", time.Since(start).Round(time.Millisecond))
-		}
+		g.warmUp(ctx, w)
 	}
 	return g.asm.engine.Run(ctx, engine.Live{
 		Interval: interval, QueryOffset: offset, Clock: engine.SystemClock{},
@@ -190,6 +181,41 @@ func (g *generation) loop(ctx context.Context, each func(engine.Tick, int)) erro
 			each(t, missed)
 		},
 	})
+}
+
+// warmUp reads history. Without it baselines form from live samples: later, but no
+// worse.
+func (g *generation) warmUp(ctx context.Context, history time.Duration) {
+	interval := g.cfg.Global.Interval.Std()
+	start := time.Now()
+	end := start.Add(-g.cfg.Global.QueryOffset.Std()).Truncate(interval)
+	g.log.Info("reading history; the first evaluation follows", "history", history)
+	err := g.asm.engine.WarmUp(ctx, end.Add(-history), end, interval)
+	if err == nil {
+		err = g.unread()
+	}
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		g.log.Warn("history cannot be read; baselines form from live samples", "err", err)
+	default:
+		debug.FreeOSMemory() // history is much garbage at once
+		g.log.Info("baselines are warm", "history", history, "took", time.Since(start).Round(time.Millisecond))
+	}
+}
+
+// unread is why no query of the history was answered, nil if one was.
+func (g *generation) unread() (err error) {
+	for _, q := range g.asm.reader.Queries() {
+		switch {
+		case q.Skipped:
+		case q.Err == nil:
+			return nil
+		case err == nil:
+			err = q.Err
+		}
+	}
+	return err
 }
 
 // coverageEvery is how often the inputs are counted: what is installed changes

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -71,4 +72,20 @@ func TestTheDaemonLogsItsSources(t *testing.T) {
 	require.Equal(t, 1, strings.Count(log.String(), "source does not answer"), log.String())
 	require.Contains(t, log.String(), "source=127.0.0.1:1 class=transport")
 	require.Contains(t, log.String(), "connection refused")
+}
+
+// TestHistoryThatCannotBeRead is no history that was read.
+func TestHistoryThatCannotBeRead(t *testing.T) {
+	for name, tc := range map[string]struct{ source, want, never string }{
+		"nobody answers": {"http://127.0.0.1:1", `msg="history cannot be read; baselines form from live samples" err="source`, "baselines are warm"},
+		"a Prometheus":   {simulated(t, time.Now().Add(-10*time.Minute), 2, 9*time.Minute), `msg="baselines are warm"`, "cannot be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			d := idleDaemon(t, fmt.Sprintf("[[source]]\nurl = %q\n", tc.source), slog.NewTextHandler(&log, nil))
+			d.current.Load().warmUp(t.Context(), 5*time.Minute)
+			require.Contains(t, log.String(), tc.want)
+			require.NotContains(t, log.String(), tc.never)
+		})
+	}
 }
