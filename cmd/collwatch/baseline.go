@@ -43,6 +43,9 @@ func baselineCommand(app *kingpin.Application) (string, action) {
 			return fmt.Errorf("baseline save: %w", err)
 		}
 		fmt.Fprintf(e.stderr, "%s: %d operations of %s\n", *file, len(rec.Rows), compare.Describe(rec))
+		for _, fault := range rec.Faults {
+			fmt.Fprintf(e.stderr, "warning: it was taken with an incident, which may hide what it is compared for: %s (%s)\n", fault, fault.Severity)
+		}
 		return nil
 	}
 }

@@ -65,6 +65,12 @@ func runCompare(ctx context.Context, e *env, f *compareFlags) error {
 	if err := checkOut(*f.file); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
+	records := [2]*compare.Record{}
+	if base.file != "" { // before anything long, as the place to write to
+		if records[0], err = readSaved(base.file); err != nil {
+			return fmt.Errorf("compare: %w", err)
+		}
+	}
 	cfg, p, err := f.data.open(ctx, e)
 	if err != nil {
 		return err
@@ -78,8 +84,10 @@ func runCompare(ctx context.Context, e *env, f *compareFlags) error {
 		}
 	}
 	bar := newProgress(e.stderr)
-	records := [2]*compare.Record{}
 	for i, o := range sides {
+		if records[i] != nil {
+			continue
+		}
 		if records[i], err = readOperand(ctx, cfg, p, o, bar); err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/alecthomas/kingpin/v2"
@@ -144,20 +145,36 @@ func only(o *signals.Options, ids []signals.ID) {
 	}
 }
 
+// readSaved reads a baseline file.
+func readSaved(name string) (*compare.Record, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	rec, err := compare.ReadBaseline(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return rec, nil
+}
+
 // readOperand makes the record of an operand, whose span is known: from the data,
 // or a saved one.
 func readOperand(ctx context.Context, cfg *config.Config, p *past, o operand, bar *progress) (*compare.Record, error) {
 	if o.file != "" {
-		f, err := os.Open(o.file)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		rec, err := compare.ReadBaseline(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", o.file, err)
-		}
-		return rec, nil
+		return readSaved(o.file)
 	}
-	return readRecord(ctx, cfg, p, o, bar)
+	rec, err := readRecord(ctx, cfg, p, o, bar)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(rec.Rows) > 0:
+		rec.GPUs = gpusOf(ctx, cfg, p, rec.Hosts, o.span)
+		return rec, addFaults(ctx, cfg, p, &o, rec)
+	case o.job != "" && !slices.Contains(rec.Jobs, o.job):
+		// A name that is wrong must not pass a gate as "not comparable".
+		return nil, fmt.Errorf("no series of job %q between %s and %s", o.job, o.span.from.Format(time.RFC3339), o.span.to.Format(time.RFC3339))
+	}
+	return rec, nil
 }

@@ -140,52 +140,27 @@ func makeReport(ctx context.Context, cfg *config.Config, p *past, job string, s 
 
 // readReport replays the engine over the span and looks over its shoulder.
 func readReport(ctx context.Context, cfg *config.Config, p *past, job string, s span, left *leftOut, bar *progress) (*report.Report, error) {
-	opts, err := assembleOptions(cfg)
-	if err != nil {
-		return nil, usageError(err)
-	}
-	opts.signals.ReadAhead = true
-	if left != nil {
-		opts.signals.Far, opts.diagnosis.Unread, opts.hosts = left.far, left.unread, left.hosts
-	}
-	a, err := assembleWith(opts, cfg, p.sources, nil)
-	if err != nil {
-		return nil, usageError(err)
-	}
-	step := cfg.Global.Interval.Std()
-	c := report.NewCollector(job, s.from, s.to, cfg.Signals.Dump.Std(), step)
+	c := report.NewCollector(job, s.from, s.to, cfg.Signals.Dump.Std(), cfg.Global.Interval.Std())
 	if left != nil {
 		c.Read(left.hosts-len(left.unread), left.hosts)
 	}
-	if begin := s.from.Add(-cfg.Global.WarmUp.Std()); !s.starts && begin.Before(s.from) && !p.first.IsZero() && p.first.Before(s.from) {
-		if begin.Before(p.first) {
-			begin = p.first
-		}
-		if err := a.engine.WarmUp(ctx, begin, s.from, step); err != nil {
-			return nil, fmt.Errorf("warm-up: %w", err)
-		}
-	}
-	seen := map[string]incidents.Incident{}
 	bar.begin("reading job "+job, s)
-	err = a.engine.Skim(ctx, s.from, s.to, step, func(t engine.Tick) error {
+	found, a, err := watch(ctx, cfg, p, s, left, func(t engine.Tick) error {
 		bar.at(t.At)
 		if t.Err != nil {
 			c.Failed()
 			return nil //nolint:nilerr // a failed evaluation concludes nothing, and the page says so
 		}
 		c.Observe(t.Snapshot)
-		for i := range t.Events {
-			seen[t.Events[i].Incident.ID] = t.Events[i].Incident
-		}
 		return left.strays(job, t.Snapshot.Jobs)
 	})
 	bar.end()
 	if err != nil {
 		return nil, err
 	}
-	for _, inc := range seen {
-		if concerns(&inc, job, left) {
-			c.Add(pageIncident(&inc, &a.opts.renderer))
+	for i := range found {
+		if concerns(&found[i], job, left) {
+			c.Add(pageIncident(&found[i], &a.opts.renderer))
 		}
 	}
 	return c.Report(), nil

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"math"
 	"slices"
 
 	"github.com/collwatch/collwatch/signals"
@@ -16,7 +15,7 @@ type window struct {
 }
 
 func (w *window) set(m Metric, v float64) {
-	if !math.IsNaN(v) && !math.IsInf(v, 0) {
+	if m.plausible(v) {
 		w.value[m], w.has[m] = v, true
 	}
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -207,7 +208,7 @@ func (c *Collector) place(s *signals.Snapshot, id signals.EntityID, e signals.En
 
 // Record ends the collection.
 func (c *Collector) Record() *Record {
-	rec := &Record{Source: c.o.Source, Ticks: c.ticks, Incomplete: c.incomplete}
+	rec := &Record{Source: single(c.o.Source), Ticks: c.ticks, Incomplete: c.incomplete}
 	if c.first != 0 {
 		rec.From, rec.To = time.UnixMilli(c.first).UTC(), time.UnixMilli(c.last).UTC()
 	}
@@ -215,11 +216,16 @@ func (c *Collector) Record() *Record {
 		rec.Jobs = append(rec.Jobs, id)
 	}
 	slices.Sort(rec.Jobs)
+	hosts := map[string]bool{}
 	for _, r := range c.rows {
+		for thing := range r.things {
+			hosts[thing.Host] = true
+		}
 		if out := r.record(); len(out.Series) > 0 {
 			rec.Rows = append(rec.Rows, out)
 		}
 	}
+	rec.Hosts = slices.Sorted(maps.Keys(hosts))
 	slices.SortFunc(rec.Rows, func(a, b Row) int { return compareKeys(a.Key, b.Key) })
 	for m := firstOfRun; m < numMetrics; m++ {
 		if xs := c.run[m].done(); len(xs) > 0 {

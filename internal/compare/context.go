@@ -1,8 +1,6 @@
 package compare
 
 import (
-	"math"
-
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -36,7 +34,9 @@ func (c *Collector) share(s *signals.Snapshot) {
 		}
 	}
 	for r, m := range acc {
-		r.cells[Share].add(now/c.window, m.value())
+		if v := m.value(); Share.plausible(v) {
+			r.cells[Share].add(now/c.window, v)
+		}
 	}
 }
 
@@ -65,7 +65,7 @@ func (c *Collector) context(s *signals.Snapshot) {
 	for _, rs := range runSignals {
 		f, acc := s.Frames[rs.id], mean{}
 		for i := range f.Len() {
-			if v := f.Value[i]; !math.IsNaN(v) && c.ours(s.Entities.Of(f.Entity[i])) && (v > 0 || metrics[rs.m].points) {
+			if v := f.Value[i]; rs.m.plausible(v) && c.ours(s.Entities.Of(f.Entity[i])) {
 				acc.add(v)
 			}
 		}

@@ -57,43 +57,70 @@ const (
 	scaleLeast = 0.01
 )
 
+// side is one of two series that are compared.
+type side struct {
+	blocks []float64
+	// phi is the autocorrelation of its blocks, span the seconds that they cover
+	// (0 unknown).
+	phi, span float64
+}
+
+func (s *side) effective() float64 { return effective(len(s.blocks), s.phi) }
+
 // estimator estimates changes with bootstrap intervals.
 type estimator struct {
 	rng       *rand.Rand
 	resamples int
 	alpha     float64 // two-sided, of one test
-	x, y      []float64
+	x         []float64
 	reps      []float64
 }
 
-// estimate compares two series of blocks. phi is the autocorrelation of the
-// metric, pooled over rows.
+// estimate compares two series of blocks.
 //
-// The change is the Hodges–Lehmann shift of logarithms (of the values
-// themselves for ratios). Its standard error comes from a circular block
-// bootstrap (Politis and Romano 1992) with the block length that is best for an
-// autoregressive process (Carlstein 1986), enlarged by the part of the long-run
-// variance that blocks of that length cannot see. The interval uses Student's t
-// with the effective number of values, because blocks are few.
-func (s *estimator) estimate(m Metric, base, cand []float64, phi float64) Estimate {
+// The change is the difference of the trimmed means of logarithms (of the values
+// themselves for ratios), with an interval as Yuen (1974) makes it for two sides
+// of unequal spread and length. The standard error of a side comes from a circular
+// block bootstrap (Politis and Romano 1992) with the block length that is best for
+// an autoregressive process (Carlstein 1986), enlarged by the part of the long-run
+// variance that blocks of that length cannot see, and by what a side much longer
+// than the other shows at the time scale of the shorter.
+func (s *estimator) estimate(m Metric, base, cand side) Estimate {
 	e := Estimate{
-		Metric: m, BaseN: len(base), CandN: len(cand), Phi: phi, base: base, cand: cand,
-		Base: median(slices.Clone(base)), Cand: median(slices.Clone(cand)),
+		Metric: m, BaseN: len(base.blocks), CandN: len(cand.blocks), Phi: max(base.phi, cand.phi), base: base.blocks, cand: cand.blocks,
+		Base: median(slices.Clone(base.blocks)), Cand: median(slices.Clone(cand.blocks)),
 		Change: math.NaN(), Low: math.NaN(), High: math.NaN(),
+		Effective: base.effective() + cand.effective(),
 	}
-	e.Effective = effective(len(base), phi) + effective(len(cand), phi)
-	if len(base) < 2 || len(cand) < 2 {
+	if e.BaseN < 2 || e.CandN < 2 {
 		return e
 	}
 	points := metrics[m].points
-	x, y := transform(base, points), transform(cand, points)
-	at := shift(sorted(x), sorted(y))
-	half := s.quantile(e.Effective) * s.spread(x, y, phi, points)
+	base.blocks, cand.blocks = transform(base.blocks, points), transform(cand.blocks, points)
+	at := level(sorted(cand.blocks)) - level(sorted(base.blocks))
+	half := s.half(&base, &cand, points)
 	e.Change, e.Low, e.High = at, at-half, at+half
 	if !points {
 		e.Change, e.Low, e.High = math.Expm1(at), math.Expm1(at-half), math.Expm1(at+half)
 	}
 	return e
+}
+
+// change is estimate for two series of two records.
+func (s *estimator) change(mem *memory, m Metric, base, cand *Record, b, c []float64) Estimate {
+	x, y := mem.sides(m, base, cand, b, c)
+	return s.estimate(m, x, y)
+}
+
+// half is half the width of the interval of two transformed sides.
+func (s *estimator) half(x, y *side, points bool) float64 {
+	floor := scaleLeast
+	if points {
+		floor /= 2
+	}
+	ex, ey := s.spread(x, floor), s.spread(y, floor)
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom(ex, x.freedom(), ey, y.freedom())}
+	return t.Quantile(1-s.alpha/2) * max(math.Hypot(ex, ey), wander(x, y), wander(y, x))
 }
 
 func transform(xs []float64, points bool) []float64 {
@@ -112,35 +139,23 @@ func sorted(xs []float64) []float64 {
 	return out
 }
 
-func (s *estimator) quantile(effective float64) float64 {
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: max(2, effective-2)}
-	return t.Quantile(1 - s.alpha/2)
-}
-
-// spread is the standard error of the shift between x and y.
-func (s *estimator) spread(x, y []float64, phi float64, points bool) float64 {
+// spread is the standard error of the level of a transformed side, at least that of
+// values which spread by floor.
+func (s *estimator) spread(x *side, floor float64) float64 {
 	s.reps = s.reps[:0]
-	lx, ly := blockLength(len(x), phi), blockLength(len(y), phi)
+	length := blockLength(len(x.blocks), x.phi)
 	for range s.resamples {
-		s.x = s.resample(s.x[:0], x, lx)
-		s.y = s.resample(s.y[:0], y, ly)
+		s.x = s.resample(s.x[:0], x.blocks, length)
 		slices.Sort(s.x)
-		slices.Sort(s.y)
-		s.reps = append(s.reps, shift(s.x, s.y))
+		s.reps = append(s.reps, level(s.x))
 	}
 	slices.Sort(s.reps)
-	n := float64(len(s.reps))
+	n, all := float64(len(s.reps)), float64(len(x.blocks))
 	// Half of the central 68 % is the standard deviation of a normal
 	// distribution, and less moved by a few wild resamples.
 	se := (s.reps[int(0.841*n)] - s.reps[int(0.159*n)]) / 2
-	seen := math.Min(seenShare(lx, phi), seenShare(ly, phi))
-	small := float64(min(len(x), len(y)))
-	se *= math.Sqrt(small / (small - 1) / seen)
-	floor := scaleLeast
-	if points {
-		floor /= 2
-	}
-	return max(se, floor*math.Sqrt(1/effective(len(x), phi)+1/effective(len(y), phi)))
+	se *= math.Sqrt(all / (all - 1) / seenShare(length, x.phi))
+	return max(se, floor/math.Sqrt(x.effective()))
 }
 
 // resample appends blocks of xs, taken around a circle, until dst is as long.
@@ -170,23 +185,4 @@ func seenShare(length int, phi float64) float64 {
 		in += 2 * (1 - float64(k)/float64(length)) * p
 	}
 	return in * (1 - phi) / (1 + phi)
-}
-
-// pooledPhi is the autocorrelation of a metric over all series that show it, plus
-// one standard error of what they tell about it: too little autocorrelation makes
-// an interval that lies, too much only one that is wide.
-func pooledPhi(m Metric, series [][]float64) float64 {
-	var all []float64
-	n := 0
-	for _, xs := range series {
-		if phi := autocorrelation(transform(xs, metrics[m].points)); !math.IsNaN(phi) {
-			all = append(all, phi)
-			n += len(xs)
-		}
-	}
-	if len(all) == 0 {
-		return phiUnknown
-	}
-	phi := max(0, min(phiMost, median(all)))
-	return max(phiLeast, min(phiMost, phi+math.Sqrt((1-phi*phi)/float64(n))))
 }

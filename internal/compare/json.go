@@ -26,6 +26,8 @@ type jsonRecord struct {
 	Jobs   []string  `json:"jobs"`
 	From   time.Time `json:"from"`
 	To     time.Time `json:"to"`
+	GPUs   []string  `json:"gpus"`
+	Faults []Fault   `json:"faults"`
 }
 
 type jsonRow struct {
@@ -78,7 +80,7 @@ func WriteJSON(w io.Writer, res *Result) error {
 }
 
 func toJSON(r *Record) jsonRecord {
-	return jsonRecord{Source: r.Source, Jobs: notNil(r.Jobs), From: r.From.UTC(), To: r.To.UTC()}
+	return jsonRecord{Source: r.Source, Jobs: notNil(r.Jobs), From: r.From.UTC(), To: r.To.UTC(), GPUs: notNil(r.GPUs), Faults: append([]Fault{}, r.Faults...)}
 }
 
 func estimates(list []Estimate) []jsonEst {

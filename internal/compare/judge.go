@@ -47,10 +47,11 @@ func (r *RowResult) judge(p *pairing, failOn float64, broken string) {
 		r.Verdict, r.Why = Improvement, says(better)
 	case len(same) > 0:
 		r.Verdict, r.Why = NoDifference, fmt.Sprintf("within %.3g %%", 100*failOn)
+		if len(open) > 0 {
+			r.Why += ", but " + uncertain(open[0])
+		}
 	case len(open) > 0:
-		e := open[0]
-		r.Verdict = NotComparable
-		r.Why = fmt.Sprintf("too uncertain: %s changed by %s to %s", e.Metric.Title(), e.Metric.FormatChange(e.Low), e.Metric.FormatChange(e.High))
+		r.Verdict, r.Why = NotComparable, uncertain(open[0])
 	default:
 		r.Verdict, r.Why = NotComparable, r.nothingLeft(sized)
 	}
@@ -58,6 +59,10 @@ func (r *RowResult) judge(p *pairing, failOn float64, broken string) {
 		r.Verdict, r.Why = NotComparable, "other message size: larger messages reach more bandwidth by nature"
 	}
 	r.Causes = causes(p, r, sized)
+}
+
+func uncertain(e *Estimate) string {
+	return fmt.Sprintf("too uncertain: %s changed by %s to %s", e.Metric.Title(), e.Metric.FormatChange(e.Low), e.Metric.FormatChange(e.High))
 }
 
 // sizeIsHonest says that a difference between two sizes is not what the sizes
@@ -155,6 +160,10 @@ func (res *Result) conclude(broken string) {
 		}
 	}
 	judged := baseRows - lost
+	unseen := ""
+	if lost > 0 {
+		unseen = fmt.Sprintf("; %d of the baseline's %d could not be compared", lost, baseRows)
+	}
 	switch {
 	case broken != "":
 		res.Verdict, res.Why = NotComparable, broken
@@ -165,10 +174,11 @@ func (res *Result) conclude(broken string) {
 	case 2*lost > baseRows:
 		res.Verdict, res.Why = NotComparable, fmt.Sprintf("only %d of the baseline's %d operations can be compared, and these show no regression", judged, baseRows)
 	case count[Improvement] > 0:
-		res.Verdict, res.Why = Improvement, fmt.Sprintf("%d of %d comparable operations got better by %.3g %% or more", count[Improvement], judged, 100*res.Settings.FailOn)
+		res.Verdict, res.Why = Improvement, fmt.Sprintf("%d of %d comparable operations got better by %.3g %% or more", count[Improvement], judged, 100*res.Settings.FailOn)+unseen
 	default:
-		res.Verdict, res.Why = NoDifference, fmt.Sprintf("%d of %d operations of the baseline differ by less than %.3g %%", judged, baseRows, 100*res.Settings.FailOn)
+		res.Verdict, res.Why = NoDifference, fmt.Sprintf("%d of %d operations of the baseline differ by less than %.3g %%", judged, baseRows, 100*res.Settings.FailOn)+unseen
 	}
+	res.excuse()
 	res.notes()
 }
 
@@ -193,12 +203,22 @@ func (res *Result) nothing() string {
 }
 
 func (res *Result) notes() {
+	if note := overlap(res.Base, res.Cand); note != "" {
+		res.Notes = append(res.Notes, note)
+	}
+	if note := otherHosts(res.Base, res.Cand); note != "" {
+		res.Notes = append(res.Notes, note)
+	}
 	for _, side := range []struct {
 		name string
 		r    *Record
 	}{{"baseline", res.Base}, {"candidate", res.Cand}} {
 		if n := len(side.r.Jobs); n > 1 {
 			res.Notes = append(res.Notes, fmt.Sprintf("the %s holds %d jobs together: %s", side.name, n, few(append([]string(nil), side.r.Jobs...))))
+		}
+		res.Notes = append(res.Notes, faultNotes(side.name, side.r)...)
+		if side.r.Unwatched != "" {
+			res.Notes = append(res.Notes, side.r.Unwatched)
 		}
 		if side.r.Incomplete > 0 && side.r.Ticks > 0 {
 			res.Notes = append(res.Notes, fmt.Sprintf("%.1f %% of the %s's evaluations were answered in part only", 100*float64(side.r.Incomplete)/float64(side.r.Ticks), side.name))

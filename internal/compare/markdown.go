@@ -88,7 +88,7 @@ func EscapeMarkdown(s string) string {
 		case r == '&':
 			_, _ = b.WriteString("&amp;")
 		case r == '@':
-			_, _ = b.WriteString("&#64;")
+			_, _ = b.WriteString("@\u200b") // an entity would still ping: mentions are looked for in what is shown
 		case strings.ContainsRune("\\`*_{}[]#|!~", r):
 			b.WriteByte('\\')
 			b.WriteRune(r)

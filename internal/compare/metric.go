@@ -91,6 +91,18 @@ func (m *Metric) UnmarshalText(b []byte) error {
 	return fmt.Errorf("unknown metric %q", b)
 }
 
+// Values beyond these are no measurements: what an exporter writes is foreign, and
+// a baseline file must be read again.
+const (
+	leastValue = 1e-12
+	mostValue  = 1e18
+)
+
+// plausible says that v may be a value of the metric.
+func (m Metric) plausible(v float64) bool {
+	return v >= 0 && v <= mostValue && (v >= leastValue || metrics[m].points)
+}
+
 // Format writes a value of the metric with its unit.
 func (m Metric) Format(v float64) string {
 	switch {

@@ -24,6 +24,16 @@ type Record struct {
 	Rows []Row
 	// Run has the series of the whole run: step time and contention.
 	Run []Series
+	// Faults are the incidents of the time, as far as anybody looked for them,
+	// sorted by their beginning.
+	Faults []Fault
+	// Unwatched says why faults could not be looked for, "" if they could.
+	Unwatched string
+	// Hosts are the hosts whose GPUs showed a row, sorted. A baseline file does not
+	// keep them.
+	Hosts []string
+	// GPUs are the model names of the GPUs, sorted; empty if nobody tells.
+	GPUs []string
 }
 
 // Row is one kind of operation.

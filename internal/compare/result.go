@@ -1,10 +1,14 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
 )
 
 // Verdict is the answer for a row or for the whole.
@@ -95,7 +99,7 @@ func Compare(base, cand *Record, s Settings) *Result {
 	s = s.withDefaults()
 	res := &Result{Base: base, Cand: cand, Settings: s}
 	pairs := match(base, cand)
-	phi := pooled(pairs, base, cand)
+	mem := remember(base, cand)
 	for i := range pairs {
 		res.Tests += tests(&pairs[i])
 	}
@@ -106,7 +110,7 @@ func Compare(base, cand *Record, s Settings) *Result {
 			rng: rand.New(rand.NewPCG(s.Seed, h.Sum64())), resamples: s.Resamples, alpha: (1 - s.Confidence) / float64(max(res.Tests, 1)),
 		}
 	}
-	broken := incomplete(base, cand)
+	broken := cmp.Or(incomplete(base, cand), otherGPUs(base, cand))
 	for i := range pairs {
 		p := &pairs[i]
 		row := RowResult{Base: p.base, Cand: p.cand, Verdict: NotComparable, Why: p.why}
@@ -114,7 +118,7 @@ func Compare(base, cand *Record, s Settings) *Result {
 			e := est(p.base.String())
 			for m := range rowMetrics {
 				if b, c := p.base.Of(m), p.cand.Of(m); len(b) > 1 && len(c) > 1 {
-					row.Metrics = append(row.Metrics, e.estimate(m, b, c, phi[m]))
+					row.Metrics = append(row.Metrics, e.change(&mem, m, base, cand, b, c))
 				}
 			}
 			row.judge(p, s.FailOn, broken)
@@ -123,28 +127,11 @@ func Compare(base, cand *Record, s Settings) *Result {
 	}
 	for m := firstOfRun; m < numMetrics; m++ {
 		if b, c := find(base.Run, m), find(cand.Run, m); len(b) > 1 && len(c) > 1 {
-			res.Run = append(res.Run, est("run").estimate(m, b, c, phi[m]))
+			res.Run = append(res.Run, est("run").change(&mem, m, base, cand, b, c))
 		}
 	}
 	res.conclude(broken)
 	return res
-}
-
-// pooled is the autocorrelation of each metric over both sides and all rows.
-func pooled(pairs []pairing, base, cand *Record) [numMetrics]float64 {
-	var out [numMetrics]float64
-	for m := range numMetrics {
-		var all [][]float64
-		for _, p := range pairs {
-			for _, r := range []*Row{p.base, p.cand} {
-				if r != nil {
-					all = append(all, r.Of(m))
-				}
-			}
-		}
-		out[m] = pooledPhi(m, append(all, find(base.Run, m), find(cand.Run, m)))
-	}
-	return out
 }
 
 // tests counts the intervals of a pairing that may decide.
@@ -173,6 +160,40 @@ func incomplete(base, cand *Record) string {
 		}
 	}
 	return ""
+}
+
+// otherGPUs says which GPUs the sides ran on if they differ: a comparison would
+// judge the hardware, not the change.
+func otherGPUs(base, cand *Record) string {
+	if len(base.GPUs) == 0 || len(cand.GPUs) == 0 || slices.Equal(base.GPUs, cand.GPUs) {
+		return ""
+	}
+	return fmt.Sprintf("other GPUs: the baseline ran on %s, the candidate on %s", strings.Join(base.GPUs, ", "), strings.Join(cand.GPUs, ", "))
+}
+
+// otherHosts says how many hosts the sides share, if they are known and differ.
+func otherHosts(base, cand *Record) string {
+	if len(base.Hosts) == 0 || len(cand.Hosts) == 0 || slices.Equal(base.Hosts, cand.Hosts) {
+		return ""
+	}
+	common := 0
+	for _, h := range cand.Hosts {
+		if _, ok := slices.BinarySearch(base.Hosts, h); ok {
+			common++
+		}
+	}
+	return fmt.Sprintf("the sides ran on different hosts: %d and %d, of which %d are the same; hosts and paths differ by more than windows tell", len(base.Hosts), len(cand.Hosts), common)
+}
+
+// overlap says for how long the sides are the same time of the same job: what
+// happened then is on both and hides a difference.
+func overlap(base, cand *Record) string {
+	both := min(base.To.UnixMilli(), cand.To.UnixMilli()) - max(base.From.UnixMilli(), cand.From.UnixMilli())
+	shared := slices.ContainsFunc(base.Jobs, func(j string) bool { return slices.Contains(cand.Jobs, j) })
+	if base.From.IsZero() || cand.From.IsZero() || both <= 0 || !shared {
+		return ""
+	}
+	return fmt.Sprintf("the sides are the same job at the same time for %s", (time.Duration(both) * time.Millisecond).Round(time.Second))
 }
 
 func relative(a, b float64) float64 { return math.Abs(math.Log(b / a)) }

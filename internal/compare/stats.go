@@ -19,50 +19,20 @@ func medianSorted(xs []float64) float64 {
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// shift is the Hodges–Lehmann estimate of how far y lies above x: the median of
-// all differences (Hodges and Lehmann 1963). Both must be sorted. It is found by
-// bisection on the value with a walk over the staircase of differences, so that
-// it can be bootstrapped: n + m steps a probe instead of n·m differences.
-func shift(x, y []float64) float64 {
-	lo, hi := y[0]-x[len(x)-1], y[len(y)-1]-x[0]
-	pairs := len(x) * len(y)
-	low := differenceOfRank(x, y, lo, hi, (pairs+1)/2)
-	if pairs%2 == 1 {
-		return low
-	}
-	return (low + differenceOfRank(x, y, low, hi, pairs/2+1)) / 2
-}
+// trimmed is the part of the values that the mean of a side leaves out at either
+// end (Tukey and McLaughlin 1963): what a fifth of the time did does not count.
+const trimmed = 0.2
 
-// differenceOfRank is the rank-th smallest difference y − x, which lies in
-// [lo, hi].
-func differenceOfRank(x, y []float64, lo, hi float64, rank int) float64 {
-	if countBelow(x, y, lo) >= rank {
-		return lo
+// level is the trimmed mean of xs, which must be sorted. Unlike a median it moves
+// smoothly where values have two modes (a job with two kinds of steps), so that it
+// can be bootstrapped.
+func level(xs []float64) float64 {
+	cut := int(trimmed * float64(len(xs)))
+	sum := 0.0
+	for _, x := range xs[cut : len(xs)-cut] {
+		sum += x
 	}
-	for range 48 {
-		mid := lo + (hi-lo)/2
-		if mid <= lo || mid >= hi {
-			break
-		}
-		if countBelow(x, y, mid) >= rank {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	return hi
-}
-
-// countBelow counts pairs with y − x ≤ d.
-func countBelow(x, y []float64, d float64) int {
-	n, j := 0, 0
-	for i := range x {
-		for j < len(y) && y[j]-x[i] <= d {
-			j++
-		}
-		n += j
-	}
-	return n
+	return sum / float64(len(xs)-2*cut)
 }
 
 // autocorrelation is the lag-1 autocorrelation of xs after clipping at four

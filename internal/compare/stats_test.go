@@ -9,19 +9,19 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestShiftIsTheMedianOfAllDifferences(t *testing.T) {
+func TestALevelIsTheMiddle(t *testing.T) {
+	require.InDelta(t, 3, level([]float64{-100, 2, 3, 4, 100}), 1e-12, "a fifth at either end does not count")
+	require.InDelta(t, 1.5, level([]float64{1, 2}), 1e-12)
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float64Range(-100, 100), 1, 40)
-		x, y := sorted(values.Draw(t, "x")), sorted(values.Draw(t, "y"))
-		var all []float64
-		for _, a := range x {
-			for _, b := range y {
-				all = append(all, b-a)
-			}
+		xs := sorted(rapid.SliceOfN(rapid.Float64Range(-100, 100), 1, 60).Draw(t, "x"))
+		got := level(xs)
+		require.GreaterOrEqual(t, got, xs[0]-1e-9)
+		require.LessOrEqual(t, got, xs[len(xs)-1]+1e-9)
+		moved := make([]float64, len(xs))
+		for i, x := range xs {
+			moved[i] = x + 7
 		}
-		want := median(all)
-		require.InDelta(t, want, shift(x, y), 1e-9)
-		require.InDelta(t, -want, shift(y, x), 1e-9, "the change back is the change with the other sign")
+		require.InDelta(t, got+7, level(moved), 1e-9)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // WriteText writes a result for a terminal.
@@ -38,6 +39,17 @@ func writeEstimates(w io.Writer, list []Estimate) {
 		fmt.Fprintf(w, "    %-20s %11s → %-11s %9s  [%s, %s]\n", e.Metric.Title(), e.Metric.Format(e.Base), e.Metric.Format(e.Cand),
 			e.Metric.FormatChange(e.Change), e.Metric.FormatChange(e.Low), e.Metric.FormatChange(e.High))
 	}
+}
+
+// single drops control characters: names are foreign, and end in terminals and in
+// logs.
+func single(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
 // Describe says what a record was made from.
