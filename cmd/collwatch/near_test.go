@@ -107,7 +107,7 @@ func html(t *testing.T, r *report.Report) string {
 // is told by the ports of both. The page is the same without the rest of the cluster,
 // and another one without the neighbours.
 func TestThePageNeedsItsSurroundingsOnly(t *testing.T) {
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		t.Skip("simulates a hundred hosts")
 	}
 	rig := newNearRig(t, 100, time.Hour, sim.DeadLeaf(0, 2400, 600), sim.Downtrain(3, 5, 0.25, 1200, 2100))
