@@ -135,6 +135,7 @@ func (ch *channel) ready(now, window int64) bool {
 
 // close turns the open window into one value per metric for the row.
 func (ch *channel) close(now int64) {
+	from := ch.start
 	ch.start = 0
 	var times, bands, leasts []float64
 	bytes, lowest := mean{}, -1
@@ -163,7 +164,7 @@ func (ch *channel) close(now int64) {
 	}
 	out.bytes = bytes.value()
 	if ch.each != nil && len(times) > 0 {
-		ch.each(ch.window(now, times))
+		ch.each(ch.window(from, now, times))
 	}
 	for _, m := range ch.members {
 		m.idle++
@@ -210,8 +211,9 @@ func average(xs []float64) float64 {
 
 // Window is what the members of one communicator showed in one window.
 type Window struct {
-	At  time.Time
-	Key Key
+	// From and At are its first value and its end.
+	From, At time.Time
+	Key      Key
 	// Members and their mean times in seconds, NaN for who showed none.
 	Members []signals.Entity
 	Times   []float64
@@ -222,9 +224,9 @@ type Window struct {
 	seen []float64
 }
 
-func (ch *channel) window(now int64, times []float64) *Window {
+func (ch *channel) window(from, now int64, times []float64) *Window {
 	w := &Window{
-		At: time.UnixMilli(now).UTC(), Key: ch.row.Key, Members: ch.things, Times: make([]float64, len(ch.members)),
+		From: time.UnixMilli(from).UTC(), At: time.UnixMilli(now).UTC(), Key: ch.row.Key, Members: ch.things, Times: make([]float64, len(ch.members)),
 		Comparable: ch.comparable(len(times)), seen: times,
 	}
 	for i, m := range ch.members {

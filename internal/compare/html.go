@@ -42,6 +42,6 @@ const page = `<!DOCTYPE html>
 {{if .Run}}<h2>The whole run</h2><p class="soft">Context without a verdict.</p>{{template "estimates" .Run}}{{end}}
 <p class="soft">{{.Footnote}}</p>
 </body></html>
-{{define "estimates"}}<div class="scroll"><table><tr><th>metric</th><th>baseline</th><th>candidate</th><th>change</th><th>interval</th><th></th><th>over time</th></tr>
+{{define "estimates"}}<div class="scroll"><table><tr><th>metric</th><th>baseline</th><th>candidate</th><th>change</th><th>interval</th><th>−30 % to +30 %</th><th>over time (grey: baseline)</th></tr>
 {{range .}}<tr><td>{{.Metric.Title}}</td><td class="n">{{.Metric.Format .Base}}</td><td class="n">{{.Metric.Format .Cand}}</td><td class="n">{{.Metric.FormatChange .Change}}</td><td class="n">{{.Metric.FormatChange .Low}} to {{.Metric.FormatChange .High}}</td><td>{{forest .}}</td><td>{{spark .}}</td></tr>
 {{end}}</table></div>{{end}}`

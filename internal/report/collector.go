@@ -71,12 +71,20 @@ func (c *Collector) Failed() { c.r.FailedTicks++ }
 // Add adds an incident.
 func (c *Collector) Add(i Incident) { c.r.Incidents = append(c.r.Incidents, i) }
 
-// window takes what the members of one communicator showed.
+// window takes what the members of one communicator showed, for all columns that it
+// covers: of a short job a column is shorter than a window, and one without a value
+// would look like a pause.
 func (c *Collector) window(w *compare.Window) {
-	col := c.r.column(w.At)
-	if col < 0 {
+	last := c.r.column(w.At)
+	if last < 0 {
 		return
 	}
+	for col := max(0, c.r.column(w.From)); col <= last; col++ {
+		c.put(w, col)
+	}
+}
+
+func (c *Collector) put(w *compare.Window, col int) {
 	at := c.times[w.Key]
 	if at == nil {
 		at = &[Columns]mean{}

@@ -151,3 +151,25 @@ func TestAHealthyJobHasNothingToChange(t *testing.T) {
 	require.Less(t, r.WaitingOverall, 0.05)
 	require.Less(t, r.SlowestRelative, 1.1)
 }
+
+// TestAShortJobHasNoHoles: of half an hour a column is shorter than a window; what
+// the windows cover is not shown as pauses, and no operation comes and goes.
+func TestAShortJobHasNoHoles(t *testing.T) {
+	r := read(t, nil)
+	first, last, holes := -1, -1, 0
+	for i, p := range r.Health {
+		if !known(p.Relative) {
+			continue
+		}
+		if first < 0 {
+			first = i
+		} else {
+			holes += i - last - 1
+		}
+		last = i
+		require.InDelta(t, 1, p.Relative, 0.05)
+	}
+	require.Less(t, first, 5)
+	require.Greater(t, last, Columns-5)
+	require.Zero(t, holes)
+}
