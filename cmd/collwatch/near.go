@@ -58,7 +58,8 @@ type surroundings struct {
 // survey looks at a cluster a few times between from and to.
 func survey(ctx context.Context, o signals.Options, t topology.Options, p *past, job string, s span) (*surroundings, error) {
 	a := &surroundings{jobs: map[string]map[string]bool{}, extra: map[string]bool{}}
-	o.ReadAhead = false
+	// Evaluations may be further apart than a survey takes.
+	o.ReadAhead, o.Interval = false, min(o.Interval, surveyFor/2)
 	r, err := signals.NewReader(o, p.sources)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("signals: %w", err))

@@ -74,6 +74,7 @@ func newNearRig(t testing.TB, hosts int, length time.Duration, faults ...sim.Fau
 	rig.span = span{from: rig.past.first, to: rig.past.last, starts: true}
 	opts, err := assembleOptions(rig.cfg)
 	require.NoError(t, err)
+	opts.signals.Interval = 50 * time.Minute // as for a job of weeks
 	rig.around, err = survey(t.Context(), opts.signals, opts.topology, rig.past, "48213", rig.span)
 	require.NoError(t, err)
 	return rig
