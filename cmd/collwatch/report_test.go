@@ -66,14 +66,14 @@ func TestThePageIsTheSameFromChunks(t *testing.T) {
 		}
 		api.ServeHTTP(w, r)
 	}), shape.Jobs[0].ID)
-	json := pageOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	plain := pageOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/read") {
 			http.NotFound(w, r)
 			return
 		}
 		api.ServeHTTP(w, r)
 	}), shape.Jobs[0].ID)
-	require.Equal(t, json, chunks)
+	require.Equal(t, plain, chunks)
 	require.Greater(t, reads.Load(), int32(5))
 	require.Contains(t, chunks, "nic_degraded", "something happened")
 }
