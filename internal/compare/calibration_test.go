@@ -126,7 +126,7 @@ func TestEqualProcessesRarelyFail(t *testing.T) {
 		}
 		return wandering(0.02, 0)
 	}
-	const day = 1440
+	const minutesOfDay = 1440
 	for _, tc := range []struct {
 		name       string
 		pick       func(int) process
@@ -135,26 +135,28 @@ func TestEqualProcessesRarelyFail(t *testing.T) {
 		{"quiet, short", each(wandering(0.02, 0)), 25, 25},
 		{"autocorrelated", each(wandering(0.03, 0.6)), 60, 60},
 		{"autocorrelated, an hour and a quarter", each(wandering(0.03, 0.6)), 60, 15},
-		{"autocorrelated, a day and minutes", each(wandering(0.03, 0.6)), day, 20},
-		{"autocorrelated, minutes and a day", each(wandering(0.03, 0.6)), 20, day},
+		{"autocorrelated, a day and minutes", each(wandering(0.03, 0.6)), minutesOfDay, 20},
+		{"autocorrelated, minutes and a day", each(wandering(0.03, 0.6)), 20, minutesOfDay},
 		{"strongly autocorrelated", each(wandering(0.03, 0.9)), 60, 60},
-		{"strongly autocorrelated, a day and minutes", each(wandering(0.03, 0.9)), day, 20},
-		{"days that wander", each(wandering(0.03, 0.97)), day, day},
+		{"strongly autocorrelated, a day and minutes", each(wandering(0.03, 0.9)), minutesOfDay, 20},
+		{"days that wander", each(wandering(0.03, 0.97)), minutesOfDay, minutesOfDay},
 		{"heavy tails", each(heavy(0.03, 0.9)), 60, 60},
 		{"one row wanders among quiet ones", mostly, 60, 60},
-		{"a tide, a day and minutes", each(tide(0.05, 0.02)), day, 20},
-		{"a tide, minutes and a day", each(tide(0.05, 0.02)), 20, day},
+		{"a tide, a day and minutes", each(tide(0.05, 0.02)), minutesOfDay, 20},
+		{"a tide, minutes and a day", each(tide(0.05, 0.02)), 20, minutesOfDay},
+		{"a tide, days", each(tide(0.05, 0.02)), minutesOfDay, minutesOfDay},
+		{"a tide, a day and a half and a day", each(tide(0.05, 0.02)), 2160, minutesOfDay},
 		{"switches within minutes", each(switching(0.1, 5, 0.02)), 60, 60},
-		{"switches, a day and minutes", each(switching(0.06, 20, 0.01)), day, 20},
+		{"switches, a day and minutes", each(switching(0.06, 20, 0.01)), minutesOfDay, 20},
 		{"two kinds of steps", each(twoKinds(0.3, 0.3, 0.01)), 60, 60},
-		{"two kinds of steps, a day and minutes", each(twoKinds(0.3, 0.5, 0.01)), day, 20},
+		{"two kinds of steps, a day and minutes", each(twoKinds(0.3, 0.5, 0.01)), minutesOfDay, 20},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(11, 3))
 			wrong := map[float64]int{}
 			for range pairs {
 				base := drawnRecord(rng, rows, tc.pick, 0, tc.base, unchanged)
-				cand := drawnRecord(rng, rows, tc.pick, day+rng.IntN(day), tc.cand, unchanged)
+				cand := drawnRecord(rng, rows, tc.pick, minutesOfDay+rng.IntN(minutesOfDay), tc.cand, unchanged)
 				for _, limit := range []float64{0.001, 0.05} {
 					if Compare(base, cand, Settings{FailOn: limit, Resamples: 50}).Verdict == Regression {
 						wrong[limit]++
@@ -188,6 +190,8 @@ func TestRealChangesAreFound(t *testing.T) {
 		{wandering(0.03, 0.6), "3 % noise, autocorrelated", 60, 60, 0.1, 0.05, 36},
 		{wandering(0.03, 0.6), "3 % noise, short", 25, 25, 0.2, 0.05, 36},
 		{wandering(0.03, 0.9), "strongly autocorrelated days", 1440, 1440, 0.07, 0.05, 36},
+		{tide(0.05, 0.02), "days with a tide", 1440, 1440, 0.07, 0.05, 36},
+		{tide(0.05, 0.02), "days and a half with a tide", 2160, 1500, 0.1, 0.05, 36},
 	} {
 		t.Run(fmt.Sprintf("%s, %.0f %%", tc.name, 100*tc.change), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(12, 4))

@@ -57,7 +57,8 @@ const (
 	scaleLeast = 0.01
 )
 
-// side is one of two series that are compared.
+// side is one of two series that are compared, as it is compared: logarithms of
+// values, or the values themselves for ratios.
 type side struct {
 	blocks []float64
 	// phi is the autocorrelation of its blocks, span the seconds that they cover
@@ -76,7 +77,8 @@ type estimator struct {
 	reps      []float64
 }
 
-// estimate compares two series of blocks.
+// estimate compares two series of blocks, b and c, and the sides that they are
+// transformed.
 //
 // The change is the difference of the trimmed means of logarithms (of the values
 // themselves for ratios), with an interval as Yuen (1974) makes it for two sides
@@ -85,10 +87,10 @@ type estimator struct {
 // an autoregressive process (Carlstein 1986), enlarged by the part of the long-run
 // variance that blocks of that length cannot see, and by what a side much longer
 // than the other shows at the time scale of the shorter.
-func (s *estimator) estimate(m Metric, base, cand side) Estimate {
+func (s *estimator) estimate(m Metric, b, c []float64, base, cand side) Estimate {
 	e := Estimate{
-		Metric: m, BaseN: len(base.blocks), CandN: len(cand.blocks), Phi: max(base.phi, cand.phi), base: base.blocks, cand: cand.blocks,
-		Base: median(slices.Clone(base.blocks)), Cand: median(slices.Clone(cand.blocks)),
+		Metric: m, BaseN: len(b), CandN: len(c), Phi: max(base.phi, cand.phi), base: b, cand: c,
+		Base: median(slices.Clone(b)), Cand: median(slices.Clone(c)),
 		Change: math.NaN(), Low: math.NaN(), High: math.NaN(),
 		Effective: base.effective() + cand.effective(),
 	}
@@ -96,7 +98,6 @@ func (s *estimator) estimate(m Metric, base, cand side) Estimate {
 		return e
 	}
 	points := metrics[m].points
-	base.blocks, cand.blocks = transform(base.blocks, points), transform(cand.blocks, points)
 	at := level(sorted(cand.blocks)) - level(sorted(base.blocks))
 	half := s.half(&base, &cand, points)
 	e.Change, e.Low, e.High = at, at-half, at+half
@@ -109,7 +110,7 @@ func (s *estimator) estimate(m Metric, base, cand side) Estimate {
 // change is estimate for two series of two records.
 func (s *estimator) change(mem *memory, m Metric, base, cand *Record, b, c []float64) Estimate {
 	x, y := mem.sides(m, base, cand, b, c)
-	return s.estimate(m, x, y)
+	return s.estimate(m, b, c, x, y)
 }
 
 // half is half the width of the interval of two transformed sides.

@@ -13,6 +13,8 @@ type memory struct {
 	// holds for the other: the autocorrelation of half hours says nothing about
 	// that of minutes.
 	alike bool
+	// tide says that both sides cover a day, whose tide is taken off.
+	tide bool
 }
 
 // alikeBlocks is how many times as long the blocks of one side may be.
@@ -21,27 +23,41 @@ const alikeBlocks = 1.5
 func remember(base, cand *Record) memory {
 	a, b := base.Duration().Seconds()*cand.mostBlocks(), cand.Duration().Seconds()*base.mostBlocks()
 	out := memory{alike: !(a > 0) || !(b > 0) || max(a, b) <= alikeBlocks*min(a, b)}
+	out.tide = min(base.Duration().Seconds(), cand.Duration().Seconds()) >= wholeDay*day
 	for m := range numMetrics {
-		b, c := base.all(m), cand.all(m)
+		b, c := out.values(m, base, base.all(m)...), out.values(m, cand, cand.all(m)...)
 		if both := slices.Concat(b, c); out.alike {
 			b, c = both, both
 		}
-		out.base[m], out.cand[m] = pooledPhi(m, b), pooledPhi(m, c)
+		out.base[m], out.cand[m] = pooledPhi(b), pooledPhi(c)
 	}
 	return out
 }
 
-// sides are two series with their memory: that of their metric, or their own if it
+// values are series as they are compared: transformed, and without a tide.
+func (mem *memory) values(m Metric, r *Record, series ...[]float64) [][]float64 {
+	out := make([][]float64, len(series))
+	for i, xs := range series {
+		out[i] = transform(xs, metrics[m].points)
+		if mem.tide {
+			out[i] = tideless(out[i], r.Duration().Seconds())
+		}
+	}
+	return out
+}
+
+// sides are two series, transformed, with their memory: that of their metric, or their own if it
 // is longer. One row that wanders among many that do not (the only operation that
 // crosses hosts) would have an interval that lies.
 func (mem *memory) sides(m Metric, base, cand *Record, b, c []float64) (x, y side) {
 	own := func(xs []float64) float64 {
-		phi := autocorrelation(transform(xs, metrics[m].points))
+		phi := autocorrelation(xs)
 		if math.IsNaN(phi) {
 			return 0
 		}
 		return phi
 	}
+	b, c = mem.values(m, base, b)[0], mem.values(m, cand, c)[0]
 	px, py := own(b), own(c)
 	if nx, ny := float64(len(b)), float64(len(c)); mem.alike && min(nx, ny) >= leastBlocks {
 		px = (nx*px + ny*py) / (nx + ny)
@@ -73,11 +89,11 @@ func (r *Record) mostBlocks() float64 {
 // pooledPhi is the autocorrelation of a metric over all series that show it, plus
 // one standard error of what they tell about it: too little autocorrelation makes
 // an interval that lies, too much only one that is wide.
-func pooledPhi(m Metric, series [][]float64) float64 {
+func pooledPhi(series [][]float64) float64 {
 	var all []float64
 	n := 0
 	for _, xs := range series {
-		if phi := autocorrelation(transform(xs, metrics[m].points)); !math.IsNaN(phi) {
+		if phi := autocorrelation(xs); !math.IsNaN(phi) {
 			all = append(all, phi)
 			n += len(xs)
 		}
