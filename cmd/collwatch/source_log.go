@@ -53,14 +53,14 @@ func (l *sourceLog) observe(t *engine.Tick) {
 			is.since = was.since
 		}
 		l.failing[name] = is
-		text := "source does not answer; incidents keep their state"
+		what := "does not answer"
 		switch {
 		case g.Err == nil:
-			text = "source has nothing new; incidents keep their state"
+			what = "has nothing new"
 		case g.Reason == "incomplete":
-			text = "source answers in part only; incidents keep their state"
+			what = "answers in part only"
 		}
-		l.log.Warn(text, "source", name, "class", is.class, "err", g.Err)
+		l.log.Warn("source fails; incidents keep their state", "source", name, "what", what, "class", is.class, "err", g.Err)
 	}
 	for name, was := range l.failing {
 		if _, still := gaps[name]; !still {

@@ -27,18 +27,18 @@ func TestSourcesInTheLog(t *testing.T) {
 	}{
 		{"all is well", [][]signals.Gap{nil, nil}, nil},
 		{"an outage", [][]signals.Gap{nil, down, gap("source_down", promapi.ClassTransport, "not asked"), nil, nil}, []string{
-			`level=WARN msg="source does not answer; incidents keep their state" source=p class=transport err="source \"p\": transport: refused"`,
+			`level=WARN msg="source fails; incidents keep their state" source=p what="does not answer" class=transport err="source \"p\": transport: refused"`,
 			`level=INFO msg="source answers again" source=p after="30 s"`,
 		}},
 		{"the cause changes", [][]signals.Gap{down, gap("source_down", promapi.ClassNotJSON, "a login page"), nil}, []string{
 			"class=transport", "class=not_json", `msg="source answers again" source=p after="30 s"`,
 		}},
 		{"in part", [][]signals.Gap{gap("incomplete", promapi.ClassIncomplete, "store-3 is unreachable"), nil}, []string{
-			`msg="source answers in part only; incidents keep their state" source=p class=incomplete err="source \"p\": incomplete: store-3 is unreachable"`,
+			`msg="source fails; incidents keep their state" source=p what="answers in part only" class=incomplete err="source \"p\": incomplete: store-3 is unreachable"`,
 			"answers again",
 		}},
 		{"one query in part, one not at all", [][]signals.Gap{append(down[:1:1], gap("incomplete", promapi.ClassIncomplete, "x")...)}, []string{"class=transport"}},
-		{"nothing new", [][]signals.Gap{{{Source: "p", Reason: "source_down"}}}, []string{`msg="source has nothing new; incidents keep their state" source=p`}},
+		{"nothing new", [][]signals.Gap{{{Source: "p", Reason: "source_down"}}}, []string{`source=p what="has nothing new"`}},
 		{"an exporter", [][]signals.Gap{{{Host: "gpu-001", Source: "node", Reason: "exporter_down"}}}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestTheDaemonLogsItsSources(t *testing.T) {
 	for i := range 3 {
 		d.afterTick(d.current.Load().asm.engine.Tick(t.Context(), at.Add(time.Duration(i)*15*time.Second)), 0)
 	}
-	require.Equal(t, 1, strings.Count(log.String(), "source does not answer"), log.String())
-	require.Contains(t, log.String(), "source=127.0.0.1:1 class=transport")
+	require.Equal(t, 1, strings.Count(log.String(), "source fails"), log.String())
+	require.Contains(t, log.String(), `source=127.0.0.1:1 what="does not answer" class=transport`)
 	require.Contains(t, log.String(), "connection refused")
 }
 
