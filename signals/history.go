@@ -82,7 +82,7 @@ func (h *history) next() bool {
 	for h.tooMuch() && h.ctx.Err() == nil {
 		// Half a day in one answer is over the limit of some server. What fits is
 		// not known, so it is asked for the same time in smaller chunks.
-		h.chunk = max((h.askedTill.Sub(h.asked))/4, warmChunk)
+		h.chunk = max(h.askedTill.Sub(h.asked)/4, warmChunk)
 		h.longest = h.chunk
 		h.send(h.asked)
 		h.take()

@@ -31,11 +31,13 @@ func TestPids(t *testing.T) {
 		"half a host":                    {[]pidJob{{"a", 2000, 4, 4, 0}}, 8, false, map[string]string{"2000": "pid2000", "2003": "pid2003"}},
 		"half a host whose labels tell":  {[]pidJob{{"a", 2000, 4, 4, 0}}, 8, true, map[string]string{"2000": "GPU4", "2003": "GPU7"}},
 		"two jobs on a host": {
-			[]pidJob{{"a", 2000, 4, 0, 0}, {"b", 2004, 4, 4, 0}}, 8, false,
+			[]pidJob{{"a", 2000, 4, 0, 0}, {"b", 2004, 4, 4, 0}},
+			8, false,
 			map[string]string{"2000": "pid2000", "2004": "pid2004", "2007": "pid2007"},
 		},
 		"two jobs whose labels tell": {
-			[]pidJob{{"a", 2000, 4, 0, 0}, {"b", 2004, 4, 4, 0}}, 8, true,
+			[]pidJob{{"a", 2000, 4, 0, 0}, {"b", 2004, 4, 4, 0}},
+			8, true,
 			map[string]string{"2000": "GPU0", "2004": "GPU4", "2007": "GPU7"},
 		},
 		"two jobs on a host without GPUs told": {
