@@ -139,6 +139,9 @@ const (
 	PhaseGap       // telemetry gap: nothing can be said
 	PhaseSuspended // somebody stopped all its processes
 	PhaseOutside   // no rank is in a collective
+	// PhaseOneComputes is a rank that computes, such as one that evaluates, while
+	// the others wait for it. It lasts no longer than that is seen.
+	PhaseOneComputes
 )
 
 // JobProgress is the progress of one job.

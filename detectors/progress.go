@@ -72,7 +72,9 @@ type progressJob struct {
 	watched  time.Time     // since when the job is seen standing, zero if not
 	still    time.Time     // since when all clocks are, zero if not
 	since    time.Time     // when the last clock was seen running
-	evidence time.Time     // newest evidence of a checkpoint during this stop
+	evidence time.Time     // newest evidence of a checkpoint on many hosts during this stop
+	writes   time.Time     // newest sign that a single host writes for all during this stop
+	computes time.Time     // newest sign that a GPU computes during this stop
 	pauses   []time.Duration
 	writeGap time.Duration // longest usual time between two files, decaying
 	members  map[signals.Entity]Member
@@ -192,9 +194,8 @@ func (d *progress) judge(t *Tick, r *Report, j *signals.Job, p *progressJob) Job
 		p.watched, p.usual = t.Time, d.levels.keep(t, j)
 	}
 	p.since = last
-	if d.levels.checkpoint(t, j) {
-		p.evidence = t.Time
-	}
+	d.checkpoint(t, j, p)
+	d.computes(t, j, p)
 	seats := d.seq.look(t, j.ID)
 	out.Since, out.Seen, out.Members = last, p.watched, d.classify(t, r, j, p, last, procs, seats)
 	if hung {
@@ -284,7 +285,8 @@ func (p *progressJob) resume(t *Tick) {
 			p.pauses = p.pauses[1:]
 		}
 	}
-	p.watched, p.still, p.evidence, p.graph, p.usual = time.Time{}, time.Time{}, time.Time{}, seqGraph{}, nil
+	p.watched, p.still, p.evidence, p.writes, p.computes = time.Time{}, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	p.graph, p.usual = seqGraph{}, nil
 	clear(p.members)
 }
 
@@ -311,25 +313,6 @@ func (p *progressJob) communicates() bool {
 	}
 	c := &p.clocks[clockTensor]
 	return !p.offered() && c.run != 0 && c.run >= c.sample
-}
-
-// excuse says why a stop may be all right.
-func (d *progress) excuse(now time.Time, p *progressJob, out *JobProgress) {
-	if !p.evidence.IsZero() {
-		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseCheckpoint, out.Since, out.Since.Add(d.o.Progress.PauseLimit)
-		return
-	}
-	if len(p.pauses) < pauseRuns {
-		return
-	}
-	longest := time.Duration(0)
-	for _, pause := range p.pauses {
-		longest = max(longest, pause)
-	}
-	until := out.Since.Add(min(longest*5/4+30*time.Second, d.o.Progress.PauseLimit))
-	if now.Before(until) {
-		out.Phase, out.PhaseSince, out.PhaseUntil = PhaseLearnedPause, out.Since, until
-	}
 }
 
 // gap says that too much is missing to judge a job: a source that failed, or

@@ -183,31 +183,6 @@ func (l *levels) busiest(h *hostTraffic) float32 {
 	return out
 }
 
-// checkpoint says whether a host of a job shows I/O that a checkpoint causes:
-// pressure well above its usual, or a storage card that is busy while the
-// compute cards rest.
-func (l *levels) checkpoint(t *Tick, j *signals.Job) bool {
-	for _, name := range j.Hosts {
-		h := l.hosts[name]
-		if h == nil {
-			continue
-		}
-		if h.io != Gone {
-			if s, ok := l.byID(t.Time, levelIO, h.io); ok && float64(s.value) >= max(pressureBusy, 3*float64(s.usual)) {
-				return true
-			}
-		}
-		busiest := l.busiest(h)
-		for _, id := range h.nics {
-			s, ok := l.byID(t.Time, levelNIC, id)
-			if ok && s.usual < computeShare*busiest && float64(s.value) >= max(storageBusy, storageRise*float64(s.usual)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // keep lists the usual levels of the parts of a job.
 func (l *levels) keep(t *Tick, j *signals.Job) []keptLevel {
 	var out []keptLevel

@@ -61,7 +61,7 @@ func (c *Case) standsStill(job *signals.Job, p *detectors.JobProgress) (Hypothes
 		switch p.Phase {
 		case detectors.PhaseLearnedPause:
 			return h, false
-		case detectors.PhaseOutside:
+		case detectors.PhaseOutside, detectors.PhaseOneComputes:
 			if c.Now.Before(p.PhaseUntil) {
 				return h, false
 			}

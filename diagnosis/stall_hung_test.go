@@ -185,6 +185,8 @@ func TestRankThatEvaluatesForAll(t *testing.T) {
 			r.run(10 * time.Minute)
 			want := []string{"collective_stall rank_behind critical high gpu:a1/GPU0"}
 			if busy > 0 {
+				require.Empty(t, r.told)
+				r.run(8 * time.Minute)
 				want = []string{"collective_stall all_alike critical unknown"}
 			}
 			require.Equal(t, want, r.told)

@@ -150,6 +150,8 @@ func phaseWord(p detectors.Phase) string {
 		return "suspended"
 	case detectors.PhaseOutside:
 		return "outside of collectives"
+	case detectors.PhaseOneComputes:
+		return "one rank computes"
 	default:
 		return ""
 	}
