@@ -27,6 +27,7 @@ type portMemory struct {
 	down    bool  // is not active now
 	since   int64 // Unix ms of the change
 	value   float64
+	seen    uint16       // samples that show it down in a row
 	periods []downPeriod // newest last
 }
 
@@ -94,6 +95,9 @@ func (d *portState) observe(t *Tick, id signals.EntityID, v, worst float64, stam
 	}
 	p.active = p.active || v == stateActive
 	p.value = v
+	if p.seen = saturate(p.seen); !p.down {
+		p.seen = 0
+	}
 	if len(p.periods) > periodsKept {
 		p.periods = slices.Delete(p.periods, 0, len(p.periods)-periodsKept)
 	}
@@ -128,7 +132,7 @@ func (d *portState) report(t *Tick, r *Report) {
 				d.down = append(d.down, keptPort{nameOfPort(e), unixMilli(p.since)})
 			}
 			f := base
-			f.Pattern, f.Code, f.Value, f.Expected = Fact, CodePortNotActive, p.value, stateActive
+			f.Pattern, f.Code, f.Value, f.Expected, f.Windows = Fact, CodePortNotActive, p.value, stateActive, int(p.seen)
 			f.Since = unixMilli(p.since)
 			f.Count = t.Time.Sub(f.Since).Seconds()
 			r.Findings = append(r.Findings, f)

@@ -146,11 +146,13 @@ func (c *Case) members(s stage) []signals.Entity {
 // of the stage does not show at them.
 func (c *Case) inService(s stage) []signals.Entity {
 	return slices.DeleteFunc(c.members(s), func(nic signals.Entity) bool {
-		if c.memory.dark[nic] && c.Has(nic, detectors.CodePortNotActive) == nil {
-			return true
-		}
-		return c.Has(hostEntity(nic.Host), detectors.CodeDrained) != nil
+		return c.neverUp(nic) || c.Has(hostEntity(nic.Host), detectors.CodeDrained) != nil
 	})
+}
+
+// neverUp says that the link of a NIC was never up since anybody looks.
+func (c *Case) neverUp(nic signals.Entity) bool {
+	return c.memory.dark[nic] && c.Has(nic, detectors.CodePortNotActive) == nil
 }
 
 // suspect is a stage as a suspect.

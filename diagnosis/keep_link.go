@@ -12,6 +12,16 @@ import (
 type keptLinks struct {
 	Outages []keptOutage `json:"outages,omitempty"`
 	Leaves  []keptLeaf   `json:"leaves,omitempty"`
+	Hosts   []keptHost   `json:"hosts,omitempty"`
+}
+
+type keptHost struct {
+	Host  string    `json:"host"`
+	Began time.Time `json:"began"`
+	Last  time.Time `json:"last"`
+	Back  time.Time `json:"back"`
+	Told  bool      `json:"told,omitempty"`
+	Job   string    `json:"job,omitempty"`
 }
 
 type keptOutage struct {
@@ -50,7 +60,11 @@ func (f *linkFamily) Keep() (json.RawMessage, error) {
 	slices.SortFunc(out.Leaves, func(a, b keptLeaf) int {
 		return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Rail, b.Rail), a.Began.Compare(b.Began))
 	})
-	if len(out.Outages)+len(out.Leaves) == 0 {
+	for host, x := range f.hostsCut {
+		out.Hosts = append(out.Hosts, keptHost{host, x.began, x.last, x.back, x.told, x.job})
+	}
+	slices.SortFunc(out.Hosts, func(a, b keptHost) int { return cmp.Compare(a.Host, b.Host) })
+	if len(out.Outages)+len(out.Leaves)+len(out.Hosts) == 0 {
 		return nil, nil
 	}
 	return json.Marshal(out)
@@ -79,6 +93,9 @@ func (f *linkFamily) Recall(raw json.RawMessage) error {
 			x.ports = append(x.ports, nic)
 		}
 		f.cut[stage{leaf: k.Leaf, rail: k.Rail, assumed: k.Assumed, whole: k.Whole}] = x
+	}
+	for _, k := range in.Hosts {
+		f.hostsCut[k.Host] = &cutHost{k.Began, k.Last, k.Back, k.Told, k.Job}
 	}
 	return nil
 }

@@ -21,6 +21,8 @@ type linkFamily struct {
 	// others are devices that are another name of a card, with the newest event
 	// that was the card's.
 	others map[signals.Entity]time.Time
+	// hostsCut are hosts that lost all their ports at once.
+	hostsCut map[string]*cutHost
 }
 
 type outage struct {
@@ -40,7 +42,7 @@ const fate = 3 * time.Minute
 const flapSettle = 2
 
 func newLinkFamily(o *Options) Family {
-	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}, others: map[signals.Entity]time.Time{}}
+	f := &linkFamily{opts: o, told: map[signals.Entity]*outage{}, cut: map[stage]*cutLeaf{}, others: map[signals.Entity]time.Time{}, hostsCut: map[string]*cutHost{}}
 	return Family{Name: "link", Judge: f.judge, Memory: f}
 }
 
@@ -122,43 +124,6 @@ func newPortCase(c *Case, nic signals.Entity, findings []*detectors.Finding) por
 		p.since = p.recoveries.Since
 	}
 	return p
-}
-
-// hosts takes out hosts all of whose ports are down at once: that is no cable.
-// A restart is told as one; a host that stays without network is named itself.
-func (f *linkFamily) hosts(c *Case, ports []portCase) (rest []portCase, out []Hypothesis) {
-	down := map[string][]portCase{}
-	for _, p := range ports {
-		if p.downNow {
-			down[p.nic.Host] = append(down[p.nic.Host], p)
-		}
-	}
-	whole := map[string]bool{}
-	for host, list := range down {
-		compute := 0
-		for _, p := range c.Fabric.Ports(host) {
-			if p.Compute {
-				compute++
-			}
-		}
-		whole[host] = len(list) >= 3 && len(list) >= compute
-	}
-	told := map[string]bool{}
-	for _, p := range ports {
-		if !whole[p.nic.Host] {
-			rest = append(rest, p)
-			continue
-		}
-		if told[p.nic.Host] || p.downFor < f.opts.BootGrace {
-			continue
-		}
-		told[p.nic.Host] = true
-		h := c.about(LinkDown, "port_not_active", hostEntity(p.nic.Host), p.since)
-		h.Confidence = Medium
-		h.Evidence = append(h.Evidence, tell(signals.NICState, h.Covers[0], true, "%s: all %d ports are not active for %s", p.nic.Host, len(down[p.nic.Host]), Span(p.downFor)))
-		out = append(out, h)
-	}
-	return rest, out
 }
 
 // port judges one port.
@@ -312,7 +277,11 @@ func (f *linkFamily) flap(c *Case, p *portCase) (Hypothesis, bool) {
 	if recent >= float64(f.opts.FlapCritical) || (events >= 2 && p.seconds >= f.opts.FlapDown.Seconds()) {
 		severity = Critical
 	}
-	if severity == Info && c.Now.Sub(p.since) < flapSettle*f.opts.Interval {
+	settle := flapSettle * f.opts.Interval
+	if c.strange(p.nic) {
+		settle = max(settle, strangeHold)
+	}
+	if severity == Info && c.Now.Sub(p.since) < settle {
 		return Hypothesis{}, false
 	}
 	h := c.about(LinkFlap, reason, p.nic, p.since)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
 	"github.com/collwatch/collwatch/topology"
 )
@@ -21,12 +22,18 @@ func (c *Case) strange(nic signals.Entity) bool {
 }
 
 // otherNames leaves out strange devices whose carrier was lost as the link of a
-// card of their host went down: it is that card's, told under its name.
+// card of their host went down, or as its rate fell: it is that card's, or a leg of
+// the bond that the card is, and told under its name.
 func (f *linkFamily) otherNames(c *Case, ports []portCase) []portCase {
 	fell := map[string][]time.Time{}
 	for i := range ports {
 		if p := &ports[i]; !c.strange(p.nic) {
 			fell[p.nic.Host] = append(fell[p.nic.Host], p.since)
+		}
+	}
+	for _, x := range c.Code(detectors.CodeRateBelow) {
+		if nic := c.thing(x.Entity); !c.strange(nic) {
+			fell[nic.Host] = append(fell[nic.Host], x.Since)
 		}
 	}
 	for nic, at := range f.others {
@@ -44,6 +51,23 @@ func (f *linkFamily) otherNames(c *Case, ports []portCase) []portCase {
 		at, ok := f.others[p.nic]
 		return ok && !p.since.After(at)
 	})
+}
+
+// strangeHold is for how long a notice about a strange device waits for what the
+// cards of its host show, which may be scraped once a minute and is believed from
+// the second sample on.
+const strangeHold = 2*burst + 30*time.Second
+
+// legs are strange devices of a card's host whose carrier was lost as the card's
+// rate fell: of two legs of a bond one is left.
+func (c *Case) legs(card signals.Entity, fell time.Time) []Evidence {
+	var out []Evidence
+	for _, x := range c.OnHost(card.Host) {
+		if nic := c.thing(x.Entity); x.Code == detectors.CodeLinkDowned && nic.Kind == signals.KindNIC && c.strange(nic) && x.Since.Sub(fell).Abs() <= burst {
+			out = append(out, tell(signals.NICCarrierDown, nic, true, "%s lost its carrier at %s, as the rate of %s fell: it is a leg of it, as it seems", nic, x.Since.UTC().Format("15:04:05 UTC"), card.Device))
+		}
+	}
+	return out
 }
 
 // unplaced takes the jobs off a hypothesis about a strange device.

@@ -116,3 +116,66 @@ func TestCarriersOfNetworkDevices(t *testing.T) {
 		},
 	})
 }
+
+// TestLegOfABond: a leg that fails halves its card, which is told once and says
+// which leg it was; a leg whose card keeps its rate is told itself.
+func TestLegOfABond(t *testing.T) {
+	bonds := func() snaptest.Shape {
+		s := snaptest.Q8()
+		s.NICs = []string{"mlx5_bond_0", "mlx5_bond_1", "mlx5_bond_2", "mlx5_bond_3"}
+		return s
+	}
+	leg := snaptest.NIC("roce-03", "ens1f1np1")
+	setup := func(r *rig) {
+		for _, h := range r.Shape.Hosts {
+			for k := range 4 {
+				for _, port := range []string{"0", "1"} {
+					r.Set(signals.NICCarrierDown, 0, snaptest.NIC(h, "ens"+string(rune('1'+k))+"f"+port+"np"+port))
+				}
+			}
+		}
+	}
+	card := snaptest.NIC("roce-03", "mlx5_bond_0")
+	told := func(t *testing.T, v diagnosis.Verdict) {
+		if v.Class == diagnosis.NICDegraded {
+			require.Condition(t, func() bool {
+				for _, e := range v.Evidence {
+					if e.Entity.Device == "ens1f1np1" {
+						return true
+					}
+				}
+				return false
+			}, "%v", v.Evidence)
+		}
+	}
+	runAll(t, []scenario{
+		{
+			name: "the card is halved", shape: bonds, setup: setup, after: 40 * time.Minute, check: told,
+			fault: func(r *rig) { r.Add(signals.NICCarrierDown, 1, leg); r.Set(signals.NICRate, r.Shape.Rate/2, card) },
+			want:  []string{"nic_degraded rate_downtrained critical high nic:roce-03/mlx5_bond_0"},
+		},
+		{
+			name: "its rate is scraped a minute later", shape: bonds, setup: setup, after: 10 * time.Minute, check: told,
+			fault: func(r *rig) {
+				r.Add(signals.NICCarrierDown, 1, leg)
+				r.run(time.Minute)
+				r.Set(signals.NICRate, r.Shape.Rate/2, card)
+			},
+			want: []string{"nic_degraded rate_downtrained critical high nic:roce-03/mlx5_bond_0"},
+		},
+		{
+			name: "the card keeps its rate", shape: bonds, setup: setup, after: 5 * time.Minute,
+			fault: func(r *rig) { r.Add(signals.NICCarrierDown, 1, leg) },
+			want:  []string{"link_flap single info high nic:roce-03/ens1f1np1"},
+		},
+		{
+			name: "another card fell back long before", shape: bonds, setup: setup, after: 10 * time.Minute,
+			fault: func(r *rig) {
+				r.Set(signals.NICRate, r.Shape.Rate/2, snaptest.NIC("roce-03", "mlx5_bond_2"))
+				r.run(10 * time.Minute)
+				r.Add(signals.NICCarrierDown, 1, leg)
+			},
+			want: []string{"nic_degraded rate_downtrained critical high nic:roce-03/mlx5_bond_2", "link_flap single info high nic:roce-03/ens1f1np1"},
+		},
+	})
+}

@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,7 @@ func nicFamily(o *Options) Family {
 	return Family{Name: "nic", Judge: func(c *Case) []Hypothesis {
 		out := c.downtrained()
 		out = append(out, c.bitErrors(o)...)
-		return append(out, c.lossy()...)
+		return joinNameless(append(out, c.lossy()...))
 	}}
 }
 
@@ -28,18 +29,11 @@ func (c *Case) downtrained() []Hypothesis {
 			sick = append(sick, nic)
 		}
 	}
-	stages, members := c.sickStages(sick)
-	var out []Hypothesis
-	for _, s := range stages {
-		h := c.wholeStage(s, members[s], "rail_wide", earliest(members[s], by))
-		h.Evidence = append(h.Evidence, tell(signals.NICRate, signals.Entity{}, true, "%s: %d of %d ports run below the rate of their peers, such as %s",
-			s, len(members[s]), len(c.members(s)), c.say(by[members[s][0]][0], true).Text))
-		out = append(out, h)
-	}
+	out := c.wide(&sickAlike{"rate_downtrained", "a rate below that of their peers", signals.NICRate, sick, by})
 	for _, nic := range sick {
 		if x := by[nic][0]; !coveredBy(out, nic) {
 			h := c.about(NICDegraded, "rate_downtrained", nic, x.Since)
-			h.Evidence = append([]Evidence{c.sayCard(x)}, c.support(nic)...)
+			h.Evidence = slices.Concat([]Evidence{c.sayCard(x)}, c.legs(nic, x.Since), c.support(nic))
 			c.harmless(&h, nic)
 			out = append(out, h)
 		}
@@ -101,12 +95,11 @@ func (c *Case) bitErrors(o *Options) []Hypothesis {
 			sick = append(sick, nic)
 		}
 	}
-	stages, members := c.sickStages(sick)
-	var out []Hypothesis
-	for _, s := range stages {
-		h := c.wholeStage(s, members[s], "rail_wide", earliest(members[s], by))
-		h.Evidence = append(h.Evidence, tell(signals.NICSymbolErrors, signals.Entity{}, true, "%s: bit errors on %d of %d ports", s, len(members[s]), len(c.members(s))))
-		out = append(out, h)
+	out := c.wide(&sickAlike{"bit_errors", "bit errors", signals.NICSymbolErrors, sick, by})
+	for i := range out {
+		if h := &out[i]; h.Class == NICDegraded {
+			h.Severity = c.errorSeverity(o, h)
+		}
 	}
 	for _, nic := range sick {
 		if coveredBy(out, nic) {
@@ -114,10 +107,7 @@ func (c *Case) bitErrors(o *Options) []Hypothesis {
 		}
 		since := earliest([]signals.Entity{nic}, by)
 		h := c.about(NICDegraded, "bit_errors", nic, since)
-		h.Severity = Warning
-		if c.Now.Sub(since) >= o.ErrorsCritical && len(h.Jobs) > 0 {
-			h.Severity = Critical
-		}
+		h.Severity = c.errorSeverity(o, &h)
 		h.Next = "clean or replace optics and cable at both ends" + c.bothEnds(nic) + cordonAdvice
 		for _, x := range by[nic] {
 			h.Evidence = append(h.Evidence, c.say(x, true))
@@ -127,6 +117,14 @@ func (c *Case) bitErrors(o *Options) []Hypothesis {
 		out = append(out, h)
 	}
 	return out
+}
+
+// errorSeverity is a warning that becomes critical for jobs with time.
+func (c *Case) errorSeverity(o *Options, h *Hypothesis) Severity {
+	if c.Now.Sub(h.StartedAt) >= o.ErrorsCritical && len(h.Jobs) > 0 {
+		return Critical
+	}
+	return Warning
 }
 
 // bothEnds names the cable, as far as it is known.
