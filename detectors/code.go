@@ -41,7 +41,6 @@ const (
 	CodeThrottleReason = "throttle_reason"    // Fact; Value is the set of bits that peers lack
 	CodeThrottleTime   = "throttle_time"      // PeerOutlier; cause in Entity.Detail
 	CodeHot            = "hot"                // PeerOutlier
-	CodeMoreWork       = "more_work"          // PeerOutlier: more tensor activity and power than its peers, not less than before
 	CodeXid            = "xid"                // Event; Value is the code
 	CodeRowRemap       = "row_remap_failure"  // Fact
 	CodeECC            = "ecc_uncorrectable"  // Event

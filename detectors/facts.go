@@ -4,7 +4,7 @@ package detectors
 func facts(o Options, s *shapes) []Detector {
 	return []Detector{
 		newTelemetry(), newHostEvents(), newPortState(), newLinkEvents(), newPortRate(), newPortErrors(o), newCongestion(), newTraffic(),
-		newSwitchPorts(), newSwitchCounters(), newGPUClock(), newGPUHeat(), newGPUWork(), newXid(), newGPUHealth(), newVanish(), newGPUPCIe(),
+		newSwitchPorts(), newSwitchCounters(), newGPUClock(), newGPUHeat(), newXid(), newGPUHealth(), newVanish(), newGPUPCIe(),
 		newNVLinkErrors(), newInside(), newHostPressure(), newWire(),
 		s, newFallback(),
 	}

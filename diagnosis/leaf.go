@@ -281,7 +281,7 @@ func (c *Case) signAmong(tied []Component) bool {
 			nics = append(nics, nicEntity(x.Node, x.Dev))
 		case "gpu":
 			for _, f := range c.On(gpuEntity(x.Node, x.Dev)) {
-				if f.Pattern != detectors.Late && f.Pattern != detectors.SlowTransfer && f.Code != detectors.CodeMoreWork {
+				if f.Pattern != detectors.Late && f.Pattern != detectors.SlowTransfer {
 					return true
 				}
 			}

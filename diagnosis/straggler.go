@@ -107,9 +107,6 @@ func (c *Case) lateHost(job *signals.Job, host string, late []*detectors.Finding
 	}
 	alike := lateDevices(late)
 	reason, fact := c.hostReason(host)
-	if more := c.moreWork(host, alike); reason == "" && len(alike) < here && more != nil {
-		return c.uneven(job, late, more), true // of a whole host it may as well be the host
-	}
 	switch {
 	case reason != "":
 		if windows < c.opts.HostWindows/2 {

@@ -69,35 +69,6 @@ func groupName(g *signals.Group) string {
 	return g.Comm
 }
 
-// moreWork says that all of some late GPUs of a host do more than the others of
-// their job, and nothing else is known of them: what the first of them does.
-func (c *Case) moreWork(host string, devices []string) *detectors.Finding {
-	var first *detectors.Finding
-	for _, device := range devices {
-		gpu := gpuEntity(host, device)
-		f := c.Has(gpu, detectors.CodeMoreWork)
-		if f == nil || c.gpuFact(gpu) != nil || c.Has(gpu, detectors.CodeHot) != nil {
-			return nil
-		}
-		if first == nil {
-			first = f
-		}
-	}
-	return first
-}
-
-// uneven is a job that waits for GPUs with more to do, which are not sick.
-func (c *Case) uneven(job *signals.Job, late []*detectors.Finding, more *detectors.Finding) Hypothesis {
-	h := newHypothesis(RoleImbalance, "more_work")
-	h.Job, h.Jobs, h.Scope, h.StartedAt = job.ID, []string{job.ID}, "job", late[0].Since
-	h.AffectedHosts, h.AffectedGPUs = len(job.Hosts), len(job.GPUs)
-	h.Needs = []signals.ID{signals.CollExecTime}
-	h.Next = "balance experts or the length of sequences if the loss matters; nothing is broken"
-	h.Evidence = append(c.lateEvidence(job, late), c.say(more, true), tell(more.Signal, more.Entity, false,
-		"neither its tensor activity nor its power is lower than before: it does not work slower, it has more to do"))
-	return h
-}
-
 // rotating is lateness that belongs to nobody.
 func (c *Case) rotating(f *detectors.Finding) Hypothesis {
 	h := newHypothesis(RotatingStraggler, "data_imbalance")

@@ -88,8 +88,6 @@ func ReasonText(reason string) string {
 		return "lower generation"
 	case "stage":
 		return "one pipeline stage"
-	case "more_work":
-		return "more work on some GPUs"
 	}
 	return spaced(reason)
 }
