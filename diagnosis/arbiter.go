@@ -45,6 +45,10 @@ func lead(h *Hypothesis) int {
 		return 10
 	case StragglerCompute:
 		return 11
+	case RoCECongestion:
+		if len(h.Groups) > 0 {
+			return 11 // before what only their times tell
+		}
 	case TelemetryGap:
 		return 99
 	}
@@ -111,6 +115,9 @@ func explains(l, h *Hypothesis) bool {
 		}
 		return gap <= memberSlack
 	}
+	if l.Class == RoCECongestion && len(h.Suspects) == 0 && h.Class == RailDegraded {
+		return gap <= memberSlack && l.slows(h.Groups)
+	}
 	if !shareJob(l, h) || lead(l) > 10 {
 		return false
 	}
@@ -118,6 +125,11 @@ func explains(l, h *Hypothesis) bool {
 		return stops(l) && l.bringsStall(h.StartedAt, gap)
 	}
 	return symptom(h) && l.bringsSlowness(h.StartedAt, gap) && !laterElsewhere(l, h)
+}
+
+// slows says that all of some communicators are slow by l, as it tells itself.
+func (l *Hypothesis) slows(groups []string) bool {
+	return len(groups) > 0 && !slices.ContainsFunc(groups, func(id string) bool { return !slices.Contains(l.Groups, id) })
 }
 
 // bringsStall says that a job which stands since t may do so by l, which is younger

@@ -66,6 +66,11 @@ func TestFlowControl(t *testing.T) {
 		r.SetAll(signals.NICECNReceived, 2e4, nil)
 		r.SlowGroups(0.33, world)
 	}
+	rails := func() snaptest.Shape {
+		s := snaptest.Q8()
+		s.World = false
+		return s
+	}
 	runAll(t, []scenario{
 		{
 			name: "one NIC does not absorb", shape: snaptest.Q8, fault: storm, after: 2 * time.Minute,
@@ -78,6 +83,15 @@ func TestFlowControl(t *testing.T) {
 				r.SetAll(signals.NICPauseTx, 0.01, nil)
 				r.SetAll(signals.NICECNReceived, 2e4, nil)
 				r.SlowGroups(0.5, world)
+			},
+			want: []string{"roce_congestion incast warning low"}, also: []string{"roce_congestion incast info low"},
+		},
+		{
+			// What the network holds back is slow in the same communicators.
+			name: "incast that slows one rail for long", shape: rails, warm: 40 * time.Minute, after: 12 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICECNReceived, 2e4, nil)
+				r.SlowGroups(0.3, rail("3"))
 			},
 			want: []string{"roce_congestion incast warning low"}, also: []string{"roce_congestion incast info low"},
 		},
