@@ -172,6 +172,27 @@ func TestNVLink(t *testing.T) {
 			want: []string{"nvlink_degraded bandwidth_only warning medium node:gpu-009"},
 		},
 		{
+			// The mean goes on to tell of it when the GPU is well again.
+			name: "a GPU of the host throttled for ten minutes", after: 40 * time.Minute,
+			fault: func(r *rig) {
+				gpu := snaptest.GPU("gpu-009", 5)
+				clock, temp, reasons := r.Level(signals.GPUSMClock, gpu), r.Level(signals.GPUTemp, gpu), r.Level(signals.GPUClockReasons, gpu)
+				slow := func(factor float64) {
+					r.SlowGroups(factor, func(g *signals.Group) bool { return g.Comm == "tp-gpu-009" })
+				}
+				r.Set(signals.GPUSMClock, 1040e6, gpu)
+				r.Set(signals.GPUTemp, 88, gpu)
+				r.Set(signals.GPUClockReasons, 0x60, gpu)
+				slow(0.7)
+				r.run(10 * time.Minute)
+				r.Set(signals.GPUSMClock, clock, gpu)
+				r.Set(signals.GPUTemp, temp, gpu)
+				r.Set(signals.GPUClockReasons, reasons, gpu)
+				slow(1 / 0.7)
+			},
+			also: []string{"gpu_throttle thermal warning high gpu:gpu-009/GPU5"},
+		},
+		{
 			name: "another algorithm on all hosts", after: 25 * time.Minute,
 			fault: func(r *rig) { r.SlowGroups(0.9, func(g *signals.Group) bool { return g.NNodes == 1 }) },
 		},

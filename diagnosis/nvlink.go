@@ -1,6 +1,7 @@
 package diagnosis
 
 import (
+	"slices"
 	"time"
 
 	"github.com/collwatch/collwatch/detectors"
@@ -13,11 +14,19 @@ type nvlinkFamily struct {
 	// first is the job in which a link was first seen with errors: the same
 	// link in another job is worse.
 	first map[signals.Entity]string
+	// trouble is when a host last had a GPU with a fact that slows it down.
+	trouble map[string]time.Time
 }
 
+// insideForgets is how long after such a fact the bandwidth inside a host says
+// nothing by itself: its mean has a time constant of five minutes, after which a
+// drop by a half takes a quarter of an hour to be below what is told.
+const insideForgets = 20 * time.Minute
+
 func newNVLinkFamily() Family {
-	f := &nvlinkFamily{first: map[signals.Entity]string{}}
+	f := &nvlinkFamily{first: map[signals.Entity]string{}, trouble: map[string]time.Time{}}
 	return Family{Name: "nvlink", Memory: f, Judge: func(c *Case) []Hypothesis {
+		f.noteTrouble(c)
 		out := f.links(c)
 		return append(out, f.inside(c, out)...)
 	}}
@@ -85,7 +94,8 @@ func (f *nvlinkFamily) inside(c *Case, told []Hypothesis) []Hypothesis {
 	}
 	var out []Hypothesis
 	for _, host := range things {
-		if coveredHost(told, host.Host) || c.gpuTrouble(host.Host) || c.excused(host.Host, c.opts.BootGrace) {
+		_, just := f.trouble[host.Host]
+		if just || coveredHost(told, host.Host) || c.gpuTrouble(host.Host) || c.excused(host.Host, c.opts.BootGrace) {
 			continue
 		}
 		ids, _ := c.insideSlow(host.Host)
@@ -114,14 +124,31 @@ func coveredHost(told []Hypothesis, host string) bool {
 
 // gpuTrouble says whether a GPU of the host has a fact that slows it down.
 func (c *Case) gpuTrouble(host string) bool {
-	for _, x := range c.OnHost(host) {
-		switch x.Code {
-		case detectors.CodeClockBelow, detectors.CodeThrottleReason, detectors.CodePCIeWidth, detectors.CodePCIeGen, detectors.CodeXid, detectors.CodeGPUVanished, detectors.CodeCPUPressure:
-			return true
-		}
-		if x.Pattern == detectors.Late {
-			return true
-		}
+	return slices.ContainsFunc(c.OnHost(host), func(x *detectors.Finding) bool { return x.Pattern == detectors.Late || slowsGPU(x) })
+}
+
+// slowsGPU says that a finding is a fact about a GPU or its host that makes what
+// is inside the host slow.
+func slowsGPU(x *detectors.Finding) bool {
+	switch x.Code {
+	case detectors.CodeClockBelow, detectors.CodeThrottleReason, detectors.CodePCIeWidth, detectors.CodePCIeGen, detectors.CodeXid, detectors.CodeGPUVanished, detectors.CodeCPUPressure:
+		return true
 	}
 	return false
+}
+
+// noteTrouble remembers the hosts with such facts, or that were late for so long
+// that it was told, now and not long ago.
+func (f *nvlinkFamily) noteTrouble(c *Case) {
+	for i := range c.Report.Findings {
+		x := &c.Report.Findings[i]
+		if slowsGPU(x) || x.Pattern == detectors.Late && x.Windows >= c.opts.HostWindows {
+			f.trouble[x.Entity.Host] = c.Now
+		}
+	}
+	for host, at := range f.trouble {
+		if c.Now.Sub(at) > insideForgets {
+			delete(f.trouble, host)
+		}
+	}
 }
