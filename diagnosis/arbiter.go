@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/collwatch/collwatch/detectors"
 	"github.com/collwatch/collwatch/signals"
 )
 
@@ -241,6 +242,7 @@ func (c *Case) arbitrate(all []Hypothesis) []Verdict {
 		}
 		folded[by] = append(folded[by], h)
 	}
+	c.noteExplained(leaders)
 	var out []Verdict
 	for _, l := range leaders {
 		if l.Mute {
@@ -254,6 +256,21 @@ func (c *Case) arbitrate(all []Hypothesis) []Verdict {
 	}
 	c.withholdCordon(out)
 	return out
+}
+
+// noteExplained remembers which communicators are slow by one of the leaders.
+func (c *Case) noteExplained(leaders []*Hypothesis) {
+	for _, x := range c.Pattern(detectors.SlowTransfer) {
+		g := c.groups[x.Group]
+		if g == nil {
+			continue
+		}
+		slow := newHypothesis(RailDegraded, "timing_only")
+		slow.Job, slow.StartedAt, slow.Groups = g.Job, x.Since, []string{g.ID}
+		if slices.ContainsFunc(leaders, func(l *Hypothesis) bool { return explains(l, &slow) }) {
+			c.memory.explain(slow.Groups, c.Now)
+		}
+	}
 }
 
 // fold writes what h explains into its consequences: members as counts, jobs

@@ -96,6 +96,37 @@ func TestFlowControl(t *testing.T) {
 			want: []string{"roce_congestion incast warning low"}, also: []string{"roce_congestion incast info low"},
 		},
 		{
+			// Windows of collectives end after the fault that made them slow.
+			name: "one NIC does not absorb for ten minutes", shape: rails, warm: 40 * time.Minute, after: 20 * time.Minute,
+			fault: func(r *rig) {
+				storms := func(tx, rx float64) {
+					r.SetAll(signals.NICPauseRx, rx, nil)
+					r.Set(signals.NICPauseTx, tx, snaptest.NIC("roce-05", "mlx5_4"))
+				}
+				storms(0.38, 0.04)
+				r.SlowGroups(0.5, world)
+				r.run(10 * time.Minute)
+				storms(0, 0)
+				r.SlowGroups(2, func(g *signals.Group) bool { return !rail("2")(g) })
+				r.run(90 * time.Second)
+				r.SlowGroups(2, rail("2"))
+			},
+			also: []string{"pfc_storm host_not_absorbing critical high nic:roce-05/mlx5_4"},
+		},
+		{
+			name: "a rail that stays slow after the storm", shape: rails, warm: 40 * time.Minute, after: 8 * time.Minute,
+			fault: func(r *rig) {
+				r.SetAll(signals.NICPauseRx, 0.04, nil)
+				r.Set(signals.NICPauseTx, 0.38, snaptest.NIC("roce-05", "mlx5_4"))
+				r.SlowGroups(0.5, rail("2"))
+				r.run(10 * time.Minute)
+				r.SetAll(signals.NICPauseRx, 0, nil)
+				r.Set(signals.NICPauseTx, 0, snaptest.NIC("roce-05", "mlx5_4"))
+			},
+			want: []string{"rail_degraded timing_only warning low"},
+			also: []string{"pfc_storm host_not_absorbing critical high nic:roce-05/mlx5_4"},
+		},
+		{
 			name: "a little pause during a checkpoint", shape: snaptest.Q8, after: 2 * time.Minute,
 			fault: func(r *rig) { r.SetAll(signals.NICPauseTx, 0.02, nil) },
 		},

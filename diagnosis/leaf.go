@@ -236,8 +236,11 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 			if since := c.slowSince(b.Slow); since.Sub(c.WatchedSince(j)) < builtIn {
 				continue // slow as long as it is watched: how it is built
 			}
-			if b.Effect < leastRailEffect || !b.across() || c.explained(told, b.Slow) || v.Healthy == 0 ||
-				c.Now.Sub(c.slowSince(b.Slow)) < timingHold || c.signAmong(b.Tied) {
+			if c.explained(told, b.Slow) || c.signAmong(b.Tied) {
+				c.memory.explain(b.Slow, c.Now)
+				continue
+			}
+			if b.Effect < leastRailEffect || !b.across() || v.Healthy == 0 || c.Now.Sub(c.slowSince(b.Slow)) < timingHold {
 				continue
 			}
 			if c.memory.namedSince(c.slowSince(b.Slow), b.Tied) {
@@ -246,6 +249,7 @@ func (c *Case) slowRails(told []Hypothesis) []Hypothesis {
 			h := newHypothesis(RailDegraded, "timing_only")
 			h.Severity, h.Confidence, h.Job, h.Scope = Warning, Low, j.ID, "job"
 			h.Jobs, h.Groups = []string{j.ID}, b.Slow
+			h.Mute = c.memory.justExplained(b.Slow)
 			h.StartedAt = c.slowSince(b.Slow)
 			h.Candidates = c.candidates(b.Tied)
 			h.TieSet = len(b.Tied)

@@ -25,6 +25,9 @@ type memory struct {
 	unordered map[signals.Entity]seenRate
 	// dark are NICs none of whose ports is active now.
 	dark map[signals.Entity]bool
+	// explained are communicators of which it was known why they are slow, and when
+	// last.
+	explained map[string]time.Time
 	// began is the first evaluation, that of history included.
 	began time.Time
 	// aliases are learned once a host.
@@ -57,7 +60,7 @@ func newMemory(o *Options) *memory {
 	return &memory{
 		opts: o, past: map[string][]stay{}, hosts: map[string]time.Time{},
 		held: map[string]*episode{}, lemon: map[signals.Entity]int{}, unused: map[signals.Entity]time.Time{},
-		toHost: map[signals.Entity]time.Time{}, unordered: map[signals.Entity]seenRate{}, dark: map[signals.Entity]bool{}, aliases: newAliases(),
+		toHost: map[signals.Entity]time.Time{}, unordered: map[signals.Entity]seenRate{}, dark: map[signals.Entity]bool{}, explained: map[string]time.Time{}, aliases: newAliases(),
 	}
 }
 
@@ -95,6 +98,11 @@ func (m *memory) observe(s *signals.Snapshot) {
 			if s.Time.Sub(t) > episodeKept {
 				delete(seen, thing)
 			}
+		}
+	}
+	for id, t := range m.explained {
+		if s.Time.Sub(t) > timingHold {
+			delete(m.explained, id)
 		}
 	}
 	for k, e := range m.held {
@@ -231,6 +239,20 @@ func (m *memory) namedSince(t time.Time, tied []Component) bool {
 		}
 	}
 	return slices.ContainsFunc(tied, func(c Component) bool { return named[c] })
+}
+
+// explain notes that it is known why some groups are slow.
+func (m *memory) explain(groups []string, now time.Time) {
+	for _, id := range groups {
+		m.explained[id] = now
+	}
+}
+
+// justExplained says that of all of some groups it was known until not long ago why
+// they are slow: windows of collectives end after the fault that made them slow.
+// What stays slow is told once facts had time to show again.
+func (m *memory) justExplained(groups []string) bool {
+	return !slices.ContainsFunc(groups, func(id string) bool { return m.explained[id].IsZero() })
 }
 
 // offences is how often a thing was suspect before, capped: a prior that orders
