@@ -3,6 +3,7 @@ package detectors
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"fmt"
 	"slices"
 	"time"
@@ -74,9 +75,7 @@ func (d *progress) Keep() (json.RawMessage, error) {
 		if d.recalled.At.After(out.At) {
 			out.At = d.recalled.At
 		}
-		for id, k := range d.recalled.Jobs { // not seen again yet
-			out.Jobs[id] = k
-		}
+		maps.Copy(out.Jobs, d.recalled.Jobs) // not seen again yet
 	}
 	for id, p := range d.jobs {
 		if p.talking < d.o.Progress.InitTime {

@@ -75,7 +75,7 @@ func (c *Case) uplink(x *detectors.Finding) bool {
 		c.memory.toHost[x.Entity.Thing()] = c.Now
 	}
 	at, ok := c.memory.toHost[x.Entity.Thing()]
-	return !(ok && c.Now.Sub(at) <= cableKept) && c.Offered(signals.NICRx) && c.Now.Sub(x.Since) >= cableWait
+	return (!ok || c.Now.Sub(at) > cableKept) && c.Offered(signals.NICRx) && c.Now.Sub(x.Since) >= cableWait
 }
 
 // received says whether some NIC receives about so many bytes a second now.

@@ -97,7 +97,7 @@ func without(op string) func(sim.Sink) sim.Sink {
 
 func pointToPoint(r *compare.Record) (ops []string) {
 	for i := range r.Rows {
-		if op := r.Rows[i].Key.Op; op == "Send" || op == "Recv" {
+		if op := r.Rows[i].Op; op == "Send" || op == "Recv" {
 			ops = append(ops, op)
 		}
 	}
@@ -117,7 +117,7 @@ func TestOneSideOfPointToPoint(t *testing.T) {
 			require.NotContains(t, pointToPoint(cand), missing)
 			require.Len(t, pointToPoint(cand), 1)
 			for i := range cand.Rows {
-				if op := cand.Rows[i].Key.Op; op == "Send" || op == "Recv" {
+				if op := cand.Rows[i].Op; op == "Send" || op == "Recv" {
 					require.Empty(t, cand.Rows[i].Of(compare.Lateness), "the two ends of a pair do not end together")
 				}
 			}
