@@ -3,8 +3,8 @@ package detectors
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
