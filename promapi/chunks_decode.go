@@ -45,6 +45,9 @@ type chunkDecoder struct {
 
 // decode reads the whole of r. Frames follow each other: the length as a varint, the
 // Castagnoli checksum, and a message with chunks of one series.
+//
+// The reader that Prometheus has for this takes an answer that is cut behind a length
+// for one that is complete.
 func (d *chunkDecoder) decode(r io.Reader) error {
 	d.dst.Reset()
 	d.last, d.open, d.seen, d.disorder = nil, false, map[Ref]bool{}, false
